@@ -1,0 +1,48 @@
+/** Whom we can call. Types only. */
+import type { Agent, Call } from "../protocol/agent.ts";
+
+/** Where we know a peer from. `url`: somebody typed or the model chose a plain URL. */
+export type SourceName = "config" | "local" | "mdns" | "gateway" | "mailbox" | "url";
+
+/** How a peer is reached. `pin`: every request stays on this origin whatever a card says (gateways). */
+export type Address =
+	| { readonly via: "http"; readonly url: URL; readonly pin?: string; readonly timeoutMs?: number }
+	| { readonly via: "mailbox"; readonly id: string };
+
+/** A peer as sources know it. Text fields are cleaned (one line, bounded) by the source that read them. */
+export interface Peer {
+	/** What the user or model calls it by; unique in the directory. */
+	readonly name: string;
+	readonly source: SourceName;
+	readonly address: Address;
+	/** What it says it can do; orchestration matches these (case-insensitive). */
+	readonly capabilities: readonly string[];
+	readonly description?: string;
+	readonly cwd?: string;
+	readonly model?: string;
+	readonly tools?: readonly string[];
+	readonly skills?: readonly string[];
+	readonly pid?: number;
+	/** Milliseconds since the epoch when the source last heard of it. */
+	readonly seen?: number;
+	/** Bearer token that the operator wrote down for this peer. Never shown, never logged. */
+	readonly token?: string;
+}
+
+/** A place to find peers. `list` never throws for one bad entry; it leaves it out and says so in the log. */
+export interface Source {
+	readonly name: SourceName;
+	list(): Promise<readonly Peer[]>;
+	close(): Promise<void>;
+}
+
+/** Opens a peer for one or more calls. */
+export interface Connection {
+	readonly agent: Agent;
+	/** What the peer's card says, once read; undefined for a peer without a card. */
+	readonly card: () => import("../protocol/types.ts").AgentCard | undefined;
+	/** Whether the peer can stream. */
+	readonly streaming: boolean;
+	/** A `Call` for it: our identity, its protocol version. */
+	readonly call: (signal: AbortSignal) => Call;
+}
