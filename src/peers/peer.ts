@@ -1,5 +1,4 @@
 /** Whom we can call. Types only. */
-import type { Agent, Call } from "../protocol/agent.ts";
 
 /** Where we know a peer from. `url`: somebody typed or the model chose a plain URL. */
 export type SourceName = "config" | "local" | "mdns" | "gateway" | "mailbox" | "url";
@@ -34,15 +33,4 @@ export interface Source {
 	readonly name: SourceName;
 	list(): Promise<readonly Peer[]>;
 	close(): Promise<void>;
-}
-
-/** Opens a peer for one or more calls. */
-export interface Connection {
-	readonly agent: Agent;
-	/** What the peer's card says, once read; undefined for a peer without a card. */
-	readonly card: () => import("../protocol/types.ts").AgentCard | undefined;
-	/** Whether the peer can stream. */
-	readonly streaming: boolean;
-	/** A `Call` for it: our identity, its protocol version. */
-	readonly call: (signal: AbortSignal) => Call;
 }

@@ -70,7 +70,12 @@ export const ERRORS = {
 	InvalidParamsError: { jsonrpc: -32602, http: 400, grpc: "INVALID_ARGUMENT", message: "Invalid parameters" },
 	InternalError: { jsonrpc: -32603, http: 500, grpc: "INTERNAL", message: "Internal error" },
 	// The numbers that Hermes gives to these (its own range).
-	UnauthorizedError: { jsonrpc: -32050, http: 401, grpc: "UNAUTHENTICATED", message: "A valid bearer token is required" },
+	UnauthorizedError: {
+		jsonrpc: -32050,
+		http: 401,
+		grpc: "UNAUTHENTICATED",
+		message: "A valid bearer token is required",
+	},
 	RateLimitedError: { jsonrpc: -32051, http: 429, grpc: "RESOURCE_EXHAUSTED", message: "Too many requests" },
 	UntrustedCallerError: {
 		jsonrpc: -32052,
@@ -92,6 +97,20 @@ export const ERRORS = {
 		http: 415,
 		grpc: "INVALID_ARGUMENT",
 		message: "The content type must be application/json",
+	},
+	RequestTimeoutError: {
+		jsonrpc: -32600,
+		http: 408,
+		grpc: "DEADLINE_EXCEEDED",
+		message: "The request did not arrive in time",
+	},
+	// What our own client says of a peer that gave no answer at all.
+	PeerUnreachableError: { jsonrpc: -32603, http: 502, grpc: "UNAVAILABLE", message: "The peer could not be reached" },
+	PeerTimeoutError: {
+		jsonrpc: -32603,
+		http: 504,
+		grpc: "DEADLINE_EXCEEDED",
+		message: "The peer did not answer in time",
 	},
 } as const satisfies { readonly [name: string]: ErrorRow };
 

@@ -1,0 +1,145 @@
+/** The runs of all tasks: how many at once, in which order, for how long. */
+import { newContextId, newMessageId, newTaskId } from "../lib/ids.ts";
+import { attempt } from "../lib/log.ts";
+import type { Call } from "../protocol/agent.ts";
+import { A2AError } from "../protocol/errors.ts";
+import { isInterrupted, isTerminal } from "../protocol/task.ts";
+import type { Message } from "../protocol/types.ts";
+import type { TaskLog } from "../tasks/log.ts";
+import { Run, type RunParts } from "./run.ts";
+
+/** Tasks that wait for an answer hold no slot; this many may, then the one that has waited longest is given up. */
+const WAITING = 1000;
+/** How long `close` waits for the runner. */
+const CLOSE_MS = 5_000;
+
+export interface Beginning {
+	/** The task that the message answers; without it the message makes a new task. */
+	readonly resumes?: TaskLog;
+	readonly message: Message;
+	readonly call: Call;
+	/** Milliseconds until the run is stopped and the task FAILED; `Infinity`: never. */
+	readonly limitMs: number;
+}
+
+export class Runs {
+	readonly #parts: RunParts;
+	readonly #maxConcurrent: number;
+	readonly #asyncMs: number;
+	readonly #window: string;
+	/** Those that hold a slot. */
+	readonly #active = new Map<TaskLog, Run>();
+	/** The last turn of each conversation that has not ended. */
+	readonly #last = new Map<string, Promise<void>>();
+	/** Tasks that wait for their caller, longest first, and how to stop their timers. */
+	readonly #waiting = new Map<TaskLog, () => void>();
+	#closing: Promise<void> | undefined;
+
+	/** `asyncMs`: the async window, also for the answer to a question. `Infinity`: no limit. */
+	constructor(parts: RunParts, limits: { readonly maxConcurrent: number; readonly asyncMs: number }) {
+		this.#parts = parts;
+		this.#maxConcurrent = limits.maxConcurrent;
+		this.#asyncMs = limits.asyncMs;
+		this.#window = `async window of ${limits.asyncMs / 1000} s`;
+	}
+
+	/**
+	 * Begins a turn; it runs when its conversation has no other turn before it. Throws BusyError. Everything up to the
+	 * return happens at once, and nothing of the turn itself before that.
+	 */
+	begin({ resumes, message, call, limitMs }: Beginning): Run {
+		if (this.#closing) throw new A2AError("BusyError", "This agent is stopping");
+		if (this.#active.size >= this.#maxConcurrent) throw new A2AError("BusyError");
+		const log = resumes ?? this.#open(message, call);
+		const joined = { ...message, taskId: log.id, contextId: log.contextId };
+		const parts = this.#parts;
+		const run = new Run({ log, message: joined, resumed: resumes !== undefined, caller: call.caller }, parts);
+		this.#active.set(log, run);
+		if (resumes) this.#resume(resumes);
+		log.append({ kind: "message", message: joined });
+		const cancel = parts.clock.after(limitMs, () => {
+			this.#fail(log, `The task did not end within the ${this.#window} and was stopped`);
+		});
+		const leave = log.on(() => {
+			if (!isTerminal(log.state) && !isInterrupted(log.state)) return;
+			leave();
+			cancel();
+			this.#active.delete(log);
+			if (isInterrupted(log.state)) this.#wait(log);
+		});
+		this.#queue(run);
+		return run;
+	}
+
+	/** The run that is at work on a task, if any. */
+	of(log: TaskLog): Run | undefined {
+		return this.#active.get(log);
+	}
+
+	/** Stops every run, closes the runner, and then fails what had not ended. Waiting tasks stay as they are. */
+	close(reason: string): Promise<void> {
+		this.#closing ??= this.#close(reason);
+		return this.#closing;
+	}
+
+	async #close(reason: string): Promise<void> {
+		const { clock, log, runner } = this.#parts;
+		for (const cancel of this.#waiting.values()) cancel();
+		const runs = [...this.#active.values()];
+		for (const run of runs) run.stop();
+		const over = new AbortController();
+		const stopped = Promise.all([attempt("close the runner", () => runner.close(), log), ...this.#last.values()]);
+		await Promise.race([stopped, clock.sleep(CLOSE_MS, over.signal)]);
+		over.abort();
+		for (const run of runs) this.#fail(run.log, reason);
+	}
+
+	#open(message: Message, call: Call): TaskLog {
+		return this.#parts.tasks.open({
+			id: newTaskId(),
+			contextId: message.contextId ?? newContextId(),
+			owner: call.caller.id,
+			label: call.caller.label,
+			v03: call.service.version === "0.3",
+		});
+	}
+
+	/** The question joins the history ahead of its answer, and the task is at work again. */
+	#resume(log: TaskLog): void {
+		const question = log.task.status.message;
+		if (question) log.append({ kind: "message", message: question });
+		log.append({ kind: "status", status: { state: "TASK_STATE_WORKING" } });
+	}
+
+	#queue(run: Run): void {
+		const key = JSON.stringify([run.log.owner, run.log.contextId]);
+		const before = this.#last.get(key);
+		if (before) run.log.append({ kind: "activity", activity: { type: "queued", name: "queued" } });
+		const served = (before ?? Promise.resolve()).then(() => run.serve());
+		const ended = served.finally(() => {
+			if (this.#last.get(key) === ended) this.#last.delete(key);
+		});
+		this.#last.set(key, ended);
+	}
+
+	#wait(log: TaskLog): void {
+		const reason = `No answer arrived within the ${this.#window}`;
+		const cancel = this.#parts.clock.after(this.#asyncMs, () => this.#fail(log, reason));
+		this.#waiting.set(log, cancel);
+		const leave = log.on((event) => {
+			if (event.kind !== "status") return;
+			leave();
+			cancel();
+			this.#waiting.delete(log);
+		});
+		const [longest] = this.#waiting.keys();
+		if (longest && this.#waiting.size > WAITING) this.#fail(longest, "Too many tasks wait for an answer");
+	}
+
+	#fail(log: TaskLog, reason: string): void {
+		const { id: taskId, contextId } = log;
+		const parts = [{ text: reason }];
+		const message = { messageId: newMessageId(), role: "ROLE_AGENT", taskId, contextId, parts } as const;
+		log.append({ kind: "status", status: { state: "TASK_STATE_FAILED", message } });
+	}
+}

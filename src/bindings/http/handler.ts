@@ -1,0 +1,172 @@
+/**
+ * The whole inbound HTTP surface as a function from request to reply; a port or a gateway's channel calls it.
+ * Whatever comes in, a reply comes out: it never rejects.
+ */
+import type { Credential } from "../../guard/identity.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Agent, Caller } from "../../protocol/agent.ts";
+import { A2AError, asA2AError } from "../../protocol/errors.ts";
+import type { AgentCard } from "../../protocol/types.ts";
+import { readExtensions } from "../../protocol/version.ts";
+import { bearerToken, checkMediaType, checkSource, type GateOptions } from "./gate.ts";
+import { rpcFailure, serveJsonRpc } from "./jsonrpc.ts";
+import { errorReply, type HttpReply, json, problem } from "./reply.ts";
+import type { HttpRequest } from "./request.ts";
+import { CARD_PATHS, cardReply } from "./serve-card.ts";
+
+export type { HttpReply } from "./reply.ts";
+export type { HttpRequest } from "./request.ts";
+
+export interface HandlerParts {
+	/** Policies included. */
+	readonly agent: Agent;
+	/** Who calls; throws `UnauthorizedError`. */
+	readonly identify: (credential: Credential) => Caller;
+	/** The public card, as seen from where the request came in. */
+	readonly card: (request: HttpRequest) => AgentCard;
+	readonly gate: GateOptions;
+	/** Whether a task of the caller's was made by a 0.3 message. */
+	readonly isV03: (caller: Caller, taskId: string) => boolean;
+	/** Largest body taken, in bytes. */
+	readonly maxBodyBytes?: number;
+	/** Served at `/metrics` to callers that are let in. */
+	readonly metrics?: () => object;
+	readonly log: Log;
+	readonly clock?: Clock;
+}
+
+/** A file of ten megabytes fits in, in base64. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+interface Route {
+	/** A POST of JSON-RPC: its refusals are JSON-RPC errors. */
+	readonly rpc?: boolean;
+	/** Nobody has to say who they are. */
+	readonly open?: boolean;
+	/** May come down a gateway's channel. */
+	readonly relayed?: boolean;
+	readonly verb: "GET" | "POST";
+	readonly answer: (request: HttpRequest, caller: Caller | undefined) => HttpReply | Promise<HttpReply>;
+}
+
+/** The handler for `listen`. */
+export function createHandler(parts: HandlerParts): (request: HttpRequest) => Promise<HttpReply> {
+	const { log } = parts;
+	const routes = routesOf(parts);
+	return async (request) => {
+		const route = routes.get(pathOf(request.path));
+		const rpc = route?.rpc === true && request.method === "POST";
+		try {
+			if (!request.via) checkSource(request.headers, parts.gate);
+			if (!route || (request.via && !route.relayed)) return problem(404, "NOT_FOUND", "There is nothing at this path");
+			if (request.method !== route.verb && !(request.method === "HEAD" && route.verb === "GET")) {
+				return wrongVerb(request, route);
+			}
+			const caller = route.open ? undefined : parts.identify(credentialOf(request));
+			return await route.answer(request, caller);
+		} catch (error) {
+			if (rpc) return rpcFailure(null, error, log);
+			if (!(error instanceof A2AError)) log.warn("A request failed by a fault of ours", error);
+			return errorReply(asA2AError(error));
+		}
+	};
+}
+
+function routesOf(parts: HandlerParts): ReadonlyMap<string, Route> {
+	const { metrics } = parts;
+	const card: Route = {
+		verb: "GET",
+		open: true,
+		relayed: true,
+		answer: (request) =>
+			cardReply(parts.card(request), versionOf(request), request.headers["if-none-match"]),
+	};
+	return new Map<string, Route>([
+		...CARD_PATHS.map((path): [string, Route] => [path, card]),
+		["/", { verb: "POST", rpc: true, relayed: true, answer: (request, caller) => call(parts, request, caller) }],
+		[
+			"/health",
+			{
+				verb: "GET",
+				answer: (request) => {
+					const { name, version } = parts.card(request);
+					return json(200, { status: "ok", name, version });
+				},
+			},
+		],
+		...(metrics ? [["/metrics", { verb: "GET", answer: () => json(200, metrics()) }] as [string, Route]] : []),
+	]);
+}
+
+async function call(parts: HandlerParts, request: HttpRequest, caller: Caller | undefined): Promise<HttpReply> {
+	if (!caller) throw new A2AError("UnauthorizedError");
+	checkMediaType(request.headers);
+	const bytes = await request.body(parts.maxBodyBytes ?? MAX_BODY_BYTES);
+	return serveJsonRpc(
+		{ agent: parts.agent, isV03: parts.isV03, clock: parts.clock ?? systemClock, log: parts.log },
+		{
+			text: utf8(bytes),
+			caller,
+			signal: request.signal,
+			version: versionOf(request),
+			extensions: request.headers["a2a-extensions"],
+			headers: activated(parts, request),
+		},
+	);
+}
+
+/** The path without query and without a slash at its end. Not parsed as a URL: `//host/` is a path here. */
+function pathOf(target: string): string {
+	const path = target.split("?", 1)[0] ?? "";
+	return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+function wrongVerb(request: HttpRequest, route: Route): HttpReply {
+	// A refused upgrade is no matter of methods.
+	if (request.headers.upgrade?.toLowerCase() === "websocket") {
+		return problem(400, "INVALID_ARGUMENT", "Web sockets are not served");
+	}
+	const allow = route.verb === "GET" ? "GET, HEAD" : route.verb;
+	return problem(405, "UNIMPLEMENTED", `Use ${allow} here`, { allow });
+}
+
+/** §3.6.1: the version is a header, or a query parameter of the same name. */
+function versionOf(request: HttpRequest): string | undefined {
+	const header = request.headers["a2a-version"];
+	if (header !== undefined && header.trim() !== "") return header;
+	const at = request.path.indexOf("?");
+	if (at === -1) return undefined;
+	for (const [name, value] of new URLSearchParams(request.path.slice(at + 1))) {
+		if (name.toLowerCase() === "a2a-version") return value;
+	}
+	return undefined;
+}
+
+function credentialOf(request: HttpRequest): Credential {
+	const { headers, remoteAddress: address, via } = request;
+	const asserted = headers["x-a2a-identity"];
+	const said = asserted === undefined ? {} : { asserted };
+	if (via) return { scheme: "gateway", key: via.gateway, address, ...said };
+	const token = bearerToken(headers.authorization);
+	return token === undefined ? { scheme: "none", address, ...said } : { scheme: "bearer", token, address, ...said };
+}
+
+/** §4.6: of the extensions asked for, those that the card declares are named in the reply. */
+function activated(parts: HandlerParts, request: HttpRequest): Readonly<Record<string, string>> {
+	const asked = request.headers["a2a-extensions"];
+	if (!asked) return {};
+	const declared = new Set(parts.card(request).capabilities.extensions?.map(({ uri }) => uri));
+	const active = readExtensions(asked).filter((uri) => declared.has(uri));
+	return active.length > 0 ? { "a2a-extensions": active.join(", ") } : {};
+}
+
+/** Throws `ParseError` for bytes that are no UTF-8. */
+function utf8(bytes: Uint8Array): string {
+	try {
+		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+	} catch (cause) {
+		throw new A2AError("ParseError", "Invalid JSON payload: the body is not UTF-8", { cause });
+	}
+}

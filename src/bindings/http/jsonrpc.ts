@@ -1,0 +1,130 @@
+/** The server half of the JSON-RPC binding (§9): a body in, a reply or a stream of replies out. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Agent, Call, Caller } from "../../protocol/agent.ts";
+import { decodeParams } from "../../protocol/decode.ts";
+import { A2AError, asA2AError, ERRORS, type ErrorName } from "../../protocol/errors.ts";
+import { failure, type Method, operationFor, type RpcId, readRequest, reply } from "../../protocol/jsonrpc.ts";
+import { type ManyReply, type OneReply, OPERATIONS, type Params } from "../../protocol/operations.ts";
+import { readExtensions, readVersion } from "../../protocol/version.ts";
+import { errorHeaders, eventStream, type HttpReply, json, leave } from "./reply.ts";
+import { endsV03Stream, fromCore, type Shape, shapeOf, toCore } from "./shapes.ts";
+
+export interface RpcParts {
+	readonly agent: Agent;
+	/** Whether the caller's task was made by a 0.3 message; false for tasks that do not exist or are not the caller's. */
+	readonly isV03: (caller: Caller, taskId: string) => boolean;
+	readonly clock: Clock;
+	readonly log: Log;
+}
+
+export interface RpcCall {
+	/** The body. */
+	readonly text: string;
+	readonly caller: Caller;
+	readonly signal: AbortSignal;
+	/** Service parameters as they were sent (§3.2.6). */
+	readonly version: string | undefined;
+	readonly extensions: string | undefined;
+	/** Headers for the reply. */
+	readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A request that was understood. */
+interface Order {
+	readonly id: RpcId;
+	readonly method: Method;
+	readonly shape: Shape;
+	/** In the form of 1.0, not decoded. */
+	readonly params: unknown;
+	readonly call: Call;
+}
+
+/** Answers one request. Never rejects: whatever goes wrong is a JSON-RPC error (§9.5). */
+export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<HttpReply> {
+	let id: RpcId = null;
+	try {
+		const request = readRequest(incoming.text);
+		if (request.id === undefined) throw new A2AError("InvalidRequestError", "Not a valid JSON-RPC request: id is missing");
+		id = request.id;
+		const version = readVersion(incoming.version);
+		const method = operationFor(request.method);
+		if (!method) throw new A2AError("MethodNotFoundError", "Method not found");
+		const { caller, signal } = incoming;
+		const shape = shapeOf(method, request.params, version, (task) => parts.isV03(caller, task));
+		const extensions = readExtensions(incoming.extensions);
+		const call: Call = { caller, signal, service: { version: shape === "0.3" ? "0.3" : "1.0", extensions } };
+		const params = toCore(method.operation, shape, request.params);
+		return await perform(parts, { id, method, shape, params, call }, incoming.headers);
+	} catch (error) {
+		return rpcFailure(id, error, parts.log, incoming.headers);
+	}
+}
+
+async function perform(parts: RpcParts, order: Order, headers: Readonly<Record<string, string>>): Promise<HttpReply> {
+	const { id, shape, params, call } = order;
+	const { operation } = order.method;
+	if (isStreaming(operation)) {
+		const items = open(parts.agent, operation, params, call);
+		// A refusal comes before the first item and is then a plain error; later ones travel in the stream.
+		const first = await items.next();
+		return eventStream({ [Symbol.asyncIterator]: () => events(parts, order, first, items) }, parts.clock, headers);
+	}
+	const result = await ask(parts.agent, operation, params, call);
+	return json(200, reply(id, fromCore(operation, shape, result) ?? null), headers);
+}
+
+const isStreaming = (operation: OneReply | ManyReply): operation is ManyReply => OPERATIONS[operation].reply === "many";
+
+function ask<K extends OneReply>(agent: Agent, operation: K, params: unknown, call: Call): Promise<unknown> {
+	return agent.request(operation, decodeParams[operation](params) as Params[K], call);
+}
+
+function open<K extends ManyReply>(agent: Agent, operation: K, params: unknown, call: Call): AsyncIterator<unknown> {
+	return agent.stream(operation, decodeParams[operation](params) as Params[K], call)[Symbol.asyncIterator]();
+}
+
+/** The JSON texts of a stream. */
+async function* events(
+	parts: RpcParts,
+	order: Order,
+	first: IteratorResult<unknown>,
+	items: AsyncIterator<unknown>,
+): AsyncGenerator<string, void, undefined> {
+	const { id, shape } = order;
+	try {
+		for (let next = first; !next.done; next = await items.next()) {
+			const item = fromCore(order.method.operation, shape, next.value);
+			yield JSON.stringify(reply(id, item));
+			if (shape === "0.3" && endsV03Stream(item)) return;
+		}
+	} catch (error) {
+		yield JSON.stringify(failure(id, told(error, parts.log)));
+	} finally {
+		leave(items);
+	}
+}
+
+/** The reply to a request that failed, or was not let in (`id` null). Faults of our own go to the log only. */
+export function rpcFailure(
+	id: RpcId,
+	error: unknown,
+	log: Log,
+	headers: Readonly<Record<string, string>> = {},
+): HttpReply {
+	const known = told(error, log);
+	return json(statusOf(known.name), failure(id, known), { ...headers, ...errorHeaders(known) });
+}
+
+function told(error: unknown, log: Log): A2AError {
+	const known = asA2AError(error);
+	if (known.name === "InternalError") log.warn("A request failed by a fault of ours", known.details.cause ?? error);
+	return known;
+}
+
+/** Errors of the protocol travel in a 200 (§9.5); those of access, size and load have their status, for what is between. */
+function statusOf(name: ErrorName): number {
+	const { jsonrpc, http } = ERRORS[name];
+	const ofHttp = name === "PayloadTooLargeError" || name === "MediaTypeError" || name === "RequestTimeoutError";
+	return ofHttp || (jsonrpc <= -32050 && jsonrpc >= -32099) ? http : 200;
+}

@@ -1,0 +1,48 @@
+/** Serving the public agent card (§8): in the form its reader knows, with validators. */
+import { createHash } from "node:crypto";
+import type { AgentCard } from "../../protocol/types.ts";
+import { downcastCard } from "../../protocol/v03/index.ts";
+import { majorMinor } from "../../protocol/version.ts";
+import type { HttpReply } from "./reply.ts";
+
+/** Where the card is (§8.2): under its name, and under the one it had before 0.3. */
+export const CARD_PATHS = ["/.well-known/agent-card.json", "/.well-known/agent.json"] as const;
+
+/** Seconds for which a reader may keep the card. */
+const MAX_AGE = 60;
+
+/** The card for a reader that sent these two headers. */
+export function cardReply(card: AgentCard, version: string | undefined, ifNoneMatch: string | undefined): HttpReply {
+	const body = JSON.stringify(formFor(card, version));
+	const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+	const headers = { etag, "cache-control": `public, max-age=${MAX_AGE}`, vary: "A2A-Version" };
+	if (matches(ifNoneMatch, etag)) return { status: 304, headers, body: "" };
+	return { status: 200, headers: { "content-type": "application/json", ...headers }, body };
+}
+
+/** Whoever names a version gets its form. Whoever names none may be of either, and gets a card that both can read. */
+function formFor(card: AgentCard, version: string | undefined): object {
+	const asked = majorMinor(version ?? "");
+	if (asked === "1.0" || !speaksV03(card)) return card;
+	const old = downcastCard(card);
+	return asked === "0.3" ? old : forBoth(old, card);
+}
+
+const speaksV03 = (card: AgentCard) =>
+	card.supportedInterfaces.some((each) => majorMinor(each.protocolVersion) === "0.3");
+
+/** The members of both forms in one object; the security schemes, which have one name and two forms, are merged. */
+function forBoth(old: object, card: AgentCard): object {
+	const before: Readonly<Record<string, unknown>> = "securitySchemes" in old ? { ...(old.securitySchemes as object) } : {};
+	const schemes = Object.entries(card.securitySchemes ?? {}).map(([name, scheme]) => [
+		name,
+		{ ...(before[name] as object | undefined), ...scheme },
+	]);
+	return { ...old, ...card, ...(schemes.length > 0 ? { securitySchemes: Object.fromEntries(schemes) } : {}) };
+}
+
+/** RFC 9110 §13.1.2, by weak comparison. */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+	if (ifNoneMatch === undefined) return false;
+	return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(tag.trim().replace(/^W\//, "")));
+}

@@ -1,0 +1,138 @@
+/** The entries that operators write into maps and lists: peers, gateways, skills. */
+import type { AgentSkill } from "../protocol/types.ts";
+import { flag, httpUrl, line, list, MASK, token, whole, word } from "./key-kinds.ts";
+import { entry, type FieldsOf } from "./map-kinds.ts";
+
+/** A peer that the operator wrote down. */
+export interface PeerConfig {
+	/** Where its card is found: origin, endpoint or the card itself. */
+	readonly url: string;
+	/** Bearer token to present to it. */
+	readonly token?: string;
+	/** How long a call to it may take, instead of `timeouts.send`. */
+	readonly timeoutMs?: number;
+	/** What it is asked for by `a2a_orchestrate`. */
+	readonly capabilities: readonly string[];
+	readonly description?: string;
+}
+
+/** Longest time that can be asked for, 23 days in seconds: a timer cannot run longer. */
+export const LONGEST_SEC = 2_000_000;
+
+const capability = line(100);
+
+/** `{ url, auth: { type, token }, timeout, capabilities, description }`; the timeout is in seconds. */
+export const peer = entry(
+	{
+		url: httpUrl(),
+		"auth.type": word(/^bearer$/i, '"bearer"'),
+		"auth.token": token(),
+		timeout: whole(1, LONGEST_SEC),
+		capabilities: list(capability, "list"),
+		description: line(500),
+	},
+	{
+		expected: "an object with url, auth, timeout, capabilities, description",
+		show: (value: PeerConfig) =>
+			[httpUrl().show(value.url), value.token ? `token ${MASK}` : "", value.capabilities.join(" ")]
+				.filter((part) => part !== "")
+				.join(", "),
+	},
+	(values, report): PeerConfig | undefined => {
+		if (values.url === undefined)
+			return void report({ at: "url", expected: "the URL of the peer, or it cannot be called" });
+		return {
+			url: values.url,
+			...(values["auth.token"] ? { token: values["auth.token"] } : {}),
+			...(values.timeout ? { timeoutMs: values.timeout * 1000 } : {}),
+			capabilities: values.capabilities ?? [],
+			...(values.description ? { description: values.description } : {}),
+		};
+	},
+);
+
+/** An upstream a2a-switchboard gateway. */
+export interface GatewayConfig {
+	/** Register there. */
+	readonly enabled: boolean;
+	readonly url: string;
+	/** The gateway's own token. */
+	readonly token?: string;
+	/** Name to register under; the server's default is `<agentName>-<port>`. */
+	readonly name?: string;
+	/** What the gateway presents when it proxies to us. */
+	readonly upstreamToken?: string;
+	/** Seconds between two registrations. */
+	readonly heartbeatSec: number;
+	/** Hold the reverse channel open, so that peers reach us behind a firewall. */
+	readonly channel: boolean;
+}
+
+/** The fields of a gateway, also those of the single block. */
+export const GATEWAY = {
+	enabled: flag(),
+	url: httpUrl(),
+	token: token(),
+	name: word(/^[A-Za-z0-9._-]{1,64}$/, "1 to 64 letters, digits, dots, dashes and underscores"),
+	// The gateway's own limit.
+	upstreamToken: token(512),
+	heartbeatSec: whole(5, 3600),
+	channel: flag(),
+};
+
+/** A gateway of these fields; `undefined` without a URL, which is only a fault when it was switched on. */
+export function gatewayOf(
+	values: FieldsOf<typeof GATEWAY>,
+	report: (fault: { readonly at: string; readonly expected: string }) => void,
+): GatewayConfig | undefined {
+	const { url, token: secret, enabled, heartbeatSec = 60, channel = true, ...rest } = values;
+	if (url === undefined) {
+		if (enabled) report({ at: "url", expected: "the URL of the gateway, because enabled is true" });
+		return undefined;
+	}
+	return {
+		...rest,
+		url,
+		...(secret ? { token: secret } : {}),
+		enabled: enabled ?? secret !== undefined,
+		heartbeatSec,
+		channel,
+	};
+}
+
+/** `{ enabled, url, token, name, upstreamToken, heartbeatSec, channel }` */
+export const gateway = entry(
+	GATEWAY,
+	{
+		expected: `an object with ${Object.keys(GATEWAY).join(", ")}`,
+		show: (value: GatewayConfig) =>
+			[
+				httpUrl().show(value.url),
+				value.enabled ? "on" : "off",
+				value.token ? `token ${MASK}` : "no token",
+				value.channel ? "with channel" : "without channel",
+			].join(", "),
+	},
+	gatewayOf,
+);
+
+const lines = list(line(2000), "list");
+
+/** `{ id, name, description, tags, examples, inputModes, outputModes }`; a name is enough. */
+export const skill = entry(
+	{
+		id: line(100),
+		name: line(100),
+		description: line(2000),
+		tags: lines,
+		examples: lines,
+		inputModes: lines,
+		outputModes: lines,
+	},
+	{ expected: "an object with name, description, tags", show: (value: AgentSkill) => value.name },
+	({ id, name, description, tags, ...rest }, report): AgentSkill | undefined => {
+		const known = name ?? id;
+		if (known === undefined) return void report({ at: "name", expected: "the name of the skill" });
+		return { id: id ?? known, name: known, description: description ?? known, tags: tags ?? [], ...rest };
+	},
+);

@@ -1,0 +1,166 @@
+/** Append-only files of one JSON value a line. */
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { errorCode } from "./errno.ts";
+import { withLock } from "./lock.ts";
+
+interface Waiting {
+	readonly line: string;
+	readonly done: () => void;
+	readonly failed: (error: unknown) => void;
+}
+
+async function size(path: string): Promise<{ readonly bytes: number; readonly torn: boolean }> {
+	try {
+		const file = await open(path, "r");
+		try {
+			const bytes = (await file.stat()).size;
+			if (bytes === 0) return { bytes, torn: false };
+			const { buffer } = await file.read(Buffer.alloc(1), 0, 1, bytes - 1);
+			return { bytes, torn: buffer[0] !== 0x0a };
+		} finally {
+			await file.close();
+		}
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return { bytes: 0, torn: false };
+		throw error;
+	}
+}
+
+/** A JSONL file that this process appends to. Others may append to it and rotate it at the same time. */
+export class JsonlFile {
+	readonly path: string;
+	readonly #maxBytes: number;
+	readonly #keep: number;
+	#queue: Waiting[] = [];
+	#writing: Promise<void> | undefined;
+	#closed = false;
+
+	/**
+	 * `maxBytes`: a file that would grow beyond it becomes `path.1`, that one `path.2`, and so on; `keep` (default 1)
+	 * of them stay. Without it the file grows.
+	 */
+	constructor(path: string, options: { readonly maxBytes?: number; readonly keep?: number } = {}) {
+		this.path = path;
+		this.#maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
+		this.#keep = options.keep ?? 1;
+	}
+
+	/** Appends `value` as one line (mode 0600, folder 0700), in order of the calls. Rejects when it was not written. */
+	append(value: object): Promise<void> {
+		if (this.#closed) return Promise.reject(new Error(`${this.path} has been closed`));
+		const line = `${JSON.stringify(value)}\n`;
+		const written = new Promise<void>((done, failed) => this.#queue.push({ line, done, failed }));
+		this.#writing ??= this.#drain();
+		return written;
+	}
+
+	/** Resolves when everything appended so far has been written or has failed. */
+	async flush(): Promise<void> {
+		while (this.#writing) await this.#writing;
+	}
+
+	/** `flush`, and no more afterwards. May be called twice. */
+	close(): Promise<void> {
+		this.#closed = true;
+		return this.flush();
+	}
+
+	async #drain(): Promise<void> {
+		// What is appended in one go is written in one go.
+		await Promise.resolve();
+		while (this.#queue.length > 0) {
+			const batch = this.#queue;
+			this.#queue = [];
+			try {
+				await this.#write(batch.map((each) => each.line).join(""));
+				for (const each of batch) each.done();
+			} catch (error) {
+				for (const each of batch) each.failed(error);
+			}
+		}
+		this.#writing = undefined;
+	}
+
+	async #write(lines: string): Promise<void> {
+		await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+		let { bytes, torn } = await size(this.path);
+		const fits = () => bytes === 0 || bytes + Buffer.byteLength(lines) <= this.#maxBytes;
+		if (!fits()) {
+			await withLock(this.path, async () => {
+				({ bytes, torn } = await size(this.path));
+				if (fits()) return;
+				await this.#rotate();
+				torn = false;
+			});
+		}
+		const file = await open(this.path, "a", 0o600);
+		try {
+			// A line that a crash cut short must not swallow the next one.
+			await file.writeFile(torn ? `\n${lines}` : lines);
+		} finally {
+			await file.close();
+		}
+	}
+
+	async #rotate(): Promise<void> {
+		if (this.#keep < 1) return rm(this.path, { force: true });
+		for (let n = this.#keep; n >= 1; n--) {
+			try {
+				await rename(n === 1 ? this.path : `${this.path}.${n - 1}`, `${this.path}.${n}`);
+			} catch (error) {
+				if (errorCode(error) !== "ENOENT") throw error;
+			}
+		}
+	}
+}
+
+const BLOCK = 64 * 1024;
+
+/** The end of the file with at least `lines` whole lines, or all of it. */
+async function tail(path: string, lines: number): Promise<Buffer> {
+	const file = await open(path, "r");
+	try {
+		let at = (await file.stat()).size;
+		const blocks: Buffer[] = [];
+		let breaks = 0;
+		// The last line break ends the last line, hence one more than lines; one more again for the cut first one.
+		while (at > 0 && breaks <= lines + 1) {
+			const length = Math.min(BLOCK, at);
+			at -= length;
+			const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at);
+			const block = buffer.subarray(0, bytesRead);
+			for (const byte of block) if (byte === 0x0a) breaks += 1;
+			blocks.unshift(block);
+		}
+		const all = Buffer.concat(blocks);
+		return at > 0 ? all.subarray(all.indexOf(0x0a) + 1) : all;
+	} finally {
+		await file.close();
+	}
+}
+
+/** The value of a line as the only element; nothing for a blank line or one that a crash cut short. */
+function whole(line: string): unknown[] {
+	try {
+		return line.trim() === "" ? [] : [JSON.parse(line)];
+	} catch {
+		return [];
+	}
+}
+
+/**
+ * The values of a JSONL file, oldest first; only the `last` ones when given, without reading the rest. Lines that are
+ * not JSON (cut short by a crash) are left out. A file that does not exist has no lines.
+ */
+export async function readLines(path: string, options: { readonly last?: number } = {}): Promise<unknown[]> {
+	let text: string;
+	try {
+		text = (options.last === undefined ? await readFile(path) : await tail(path, options.last)).toString("utf8");
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return [];
+		throw error;
+	}
+	const values = text.split("\n").flatMap(whole);
+	return options.last === undefined ? values : values.slice(Math.max(0, values.length - options.last));
+}

@@ -1,0 +1,123 @@
+/** One message to a peer and what comes of it: streamed where the peer can, else in one reply; followed to its end. */
+import type { Connection } from "../bindings/binding.ts";
+import type { Clock } from "../lib/clock.ts";
+import { text } from "../protocol/parts.ts";
+import type { ContextId, JsonObject, SendMessageRequest, TaskId } from "../protocol/types.ts";
+import { bounds } from "./bounds.ts";
+import { PeerError, type PeerReply, type Progress } from "./reply.ts";
+import { refusesStream, Work } from "./work.ts";
+
+export { PeerError, type PeerReply, type Progress } from "./reply.ts";
+
+export interface CallRequest {
+	readonly text: string;
+	readonly contextId?: ContextId | undefined;
+	/** The task that this message answers. */
+	readonly taskId?: TaskId | undefined;
+	/** Return as soon as the peer has accepted the work. A peer that knows no such thing answers when it is done. */
+	readonly detached?: boolean | undefined;
+	readonly metadata?: JsonObject | undefined;
+	/** The caller gives up: the task is canceled at the peer. */
+	readonly signal: AbortSignal;
+	/** Our own limit in milliseconds. When it passes the task goes on and the reply says so. */
+	readonly timeoutMs: number;
+	readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface CallParts {
+	/** The peer's name, for replies and errors. */
+	readonly peer: string;
+	readonly clock: Clock;
+	/** Longest pause between two polls, in milliseconds. */
+	readonly pollMs: number;
+	readonly newMessageId: () => string;
+}
+
+/**
+ * Sends a message and waits until its task ends or asks something, or until `timeoutMs` (then the reply is `running`).
+ * Throws a `PeerError` when the task failed, was rejected or canceled, when the peer could not be reached or made no
+ * sense, and when `signal` aborts; then the peer has been told within two seconds.
+ */
+export async function callPeer(connection: Connection, request: CallRequest, parts: CallParts): Promise<PeerReply> {
+	const { contextId, taskId, onProgress } = request;
+	const messageId = parts.newMessageId();
+	const work = new Work({ ...parts, connection, contextId, taskId, messageId, onProgress });
+	const within = bounds(parts.clock, request.timeoutMs, request.signal);
+	try {
+		await send(connection, work, params(request, messageId), within.signal);
+		if (!request.detached) await work.follow(within.signal);
+		return work.conclude();
+	} catch (error) {
+		if (error instanceof PeerError) throw error;
+		if (within.ended === "stopped") throw await stopped(work, parts.peer);
+		if (within.ended === "limit") return outlived(work, request.timeoutMs);
+		throw work.explain(error);
+	} finally {
+		within.release();
+	}
+}
+
+function params(request: CallRequest, messageId: string): SendMessageRequest {
+	const { contextId, taskId, metadata } = request;
+	return {
+		message: {
+			messageId,
+			role: "ROLE_USER",
+			parts: [text(request.text)],
+			...(contextId ? { contextId } : {}),
+			...(taskId ? { taskId } : {}),
+			...(metadata ? { metadata } : {}),
+		},
+		...(request.detached ? { configuration: { returnImmediately: true } } : {}),
+	};
+}
+
+/** Delivers the message. Afterwards the work is known: an answer, or a task that can be followed. Else it throws. */
+async function send(
+	connection: Connection,
+	work: Work,
+	request: SendMessageRequest,
+	signal: AbortSignal,
+): Promise<void> {
+	const { agent, call, streaming } = connection;
+	// returnImmediately means nothing to a stream (§3.2.2).
+	if (streaming && !request.configuration?.returnImmediately) {
+		try {
+			await work.read(agent.stream("SendStreamingMessage", request, call(signal)), signal);
+			if (work.seen.task || work.seen.message || (await work.recover())) return;
+			throw new Error("the peer closed the stream without a word; whether it works on the message is not known");
+		} catch (error) {
+			signal.throwIfAborted();
+			if (!work.seen.task && !work.seen.message) {
+				if (!refusesStream(error)) throw error;
+				work.note("The peer refused to stream, so it was asked for one reply.");
+			} else {
+				// What the peer has said stands; how it goes on is asked of the peer, never guessed.
+				work.note("The stream broke off", error);
+				return;
+			}
+		}
+	}
+	work.take(await agent.request("SendMessage", request, call(signal)));
+}
+
+async function stopped(work: Work, peer: string): Promise<PeerError> {
+	const outcome = await work.cancel();
+	return new PeerError(`${peer}: the call was stopped. ${outcome}`, {
+		peer,
+		state: work.seen.task?.status.state,
+		taskId: work.taskId,
+		contextId: work.contextId,
+	});
+}
+
+/** Our limit passed: the same reply in every way of waiting. */
+async function outlived(work: Work, timeoutMs: number): Promise<PeerReply> {
+	const limit = `${Math.round(timeoutMs / 100) / 10} s`;
+	if (await work.recover()) {
+		work.note(`Still running: no end within ${limit}, our own limit. Ask for the result later by the task id.`);
+	} else {
+		work.note(`No answer within ${limit}, our own limit, and no task id: the peer may still be working.`);
+	}
+	return work.conclude();
+}

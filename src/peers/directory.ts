@@ -1,0 +1,125 @@
+/** One list of peers from every source. Whatever it lists can be called by the name it shows. */
+import { attempt, type Log, nullLog } from "../lib/log.ts";
+import { oneLine } from "../lib/text.ts";
+import { addressKey, readUrl } from "./address.ts";
+import { folded, named, nearNames } from "./names.ts";
+import type { Peer, Source, SourceName } from "./peer.ts";
+import { PeerError } from "./reply.ts";
+
+export interface Directory {
+	/** Everybody but this session, best source first. A source that fails is left out, with a line in the log. */
+	list(): Promise<readonly Peer[]>;
+	/**
+	 * The peer of that name (as shown; case does not matter where it is unique) or at that http(s) URL. Throws a
+	 * `PeerError` that gives near names.
+	 */
+	resolve(nameOrUrl: string): Promise<Peer>;
+	/** Closes the sources. May be called twice. */
+	close(): Promise<void>;
+}
+
+/** Who wins when sources tell of the same peer or give the same name. */
+const PRECEDENCE: readonly SourceName[] = ["config", "local", "mdns", "gateway", "mailbox", "url"];
+/** A flood of announcements ends here. */
+const MAX_PEERS = 1000;
+
+export interface DirectoryOptions {
+	/** Where this session's own server answers; not listed. */
+	readonly self?: () => readonly URL[];
+	readonly log?: Log;
+}
+
+export function createDirectory(sources: readonly Source[], options: DirectoryOptions = {}): Directory {
+	const { log = nullLog, self = () => [] } = options;
+	const ordered = [...sources].sort((a, b) => PRECEDENCE.indexOf(a.name) - PRECEDENCE.indexOf(b.name));
+
+	/** Names are given before this session is left out, so that they do not change when its server starts. */
+	async function all(): Promise<readonly Peer[]> {
+		const lists = await Promise.all(
+			ordered.map((source) => attempt(`list the peers of ${source.name}`, () => source.list(), log)),
+		);
+		return named(merged(lists.flatMap((list) => list ?? []).slice(0, MAX_PEERS)));
+	}
+
+	function isSelf(peer: Peer): boolean {
+		const key = addressKey(peer.address);
+		return self().some((url) => addressKey({ via: "http", url }) === key);
+	}
+
+	return {
+		async list() {
+			return (await all()).filter((peer) => !isSelf(peer));
+		},
+		async resolve(nameOrUrl) {
+			const wanted = nameOrUrl.trim();
+			const peers = await all();
+			const peer = byName(peers, wanted) ?? byUrl(peers, wanted);
+			if (peer) return peer;
+			throw unknown(
+				wanted,
+				peers.filter((each) => !isSelf(each)).map((each) => each.name),
+			);
+		},
+		async close() {
+			await Promise.all(ordered.map((source) => attempt(`close ${source.name}`, () => source.close(), log)));
+		},
+	};
+}
+
+/** One entry for one address: the best source's, with what only the others know filled in. Tokens are never filled in. */
+function merged(peers: readonly Peer[]): readonly Peer[] {
+	const found = new Map<string, Peer>();
+	for (const peer of peers) {
+		const key = addressKey(peer.address);
+		const before = found.get(key);
+		found.set(key, before ? filled(before, peer) : peer);
+	}
+	return [...found.values()];
+}
+
+function filled(peer: Peer, more: Peer): Peer {
+	// What the operator wrote about abilities is not widened by what a network says.
+	const trusted = more.source === "config" || more.source === "local";
+	const { token: _token, ...rest } = more;
+	return {
+		...rest,
+		...peer,
+		capabilities: trusted ? [...new Set([...peer.capabilities, ...more.capabilities])] : peer.capabilities,
+	};
+}
+
+function byName(peers: readonly Peer[], wanted: string): Peer | undefined {
+	const exact = peers.find((peer) => peer.name === wanted);
+	if (exact) return exact;
+	const alike = peers.filter((peer) => folded(peer.name) === folded(wanted));
+	return alike.length === 1 ? alike[0] : undefined;
+}
+
+/** The peer that is known at that URL, else one that is known by its URL alone. `host:port` counts as http. */
+function byUrl(peers: readonly Peer[], wanted: string): Peer | undefined {
+	const url = readUrl(/^[\w.-]+:\d{1,5}(\/|$)/.test(wanted) ? `http://${wanted}` : wanted);
+	if (!url) return undefined;
+	const address = { via: "http", url } as const;
+	const key = addressKey(address);
+	const known = peers.find((peer) => addressKey(peer.address) === key);
+	return known ?? { name: url.href, source: "url", address, capabilities: [] };
+}
+
+function unknown(wanted: string, names: readonly string[]): PeerError {
+	const shown = oneLine(wanted, 80);
+	if (/^https?:/i.test(wanted)) {
+		return new PeerError(`${shown}: not a URL that can be called (http or https, no user name or password in it)`, {
+			peer: shown,
+			hint: "A token for a peer is written down under a2a.peers.",
+		});
+	}
+	const near = nearNames(wanted, names);
+	const others = names.slice(0, 10);
+	const hint =
+		near.length > 0
+			? `Did you mean ${near.map((name) => `"${name}"`).join(" or ")}?`
+			: others.length > 0
+				? `Known peers: ${others.map((name) => `"${name}"`).join(", ")}${names.length > 10 ? ` and ${names.length - 10} more` : ""}.`
+				: "No peers are known; give a URL, or write a peer down under a2a.peers.";
+	return new PeerError(`There is no peer named "${shown}". ${hint}`, { peer: shown });
+}

@@ -1,0 +1,207 @@
+/** One piece of work at a peer, followed until it settles, whatever way its news travel. */
+import type { Connection } from "../bindings/binding.ts";
+import type { Clock } from "../lib/clock.ts";
+import { oneLine } from "../lib/text.ts";
+import { A2AError, type ErrorName } from "../protocol/errors.ts";
+import { isTerminal } from "../protocol/task.ts";
+import type { ContextId, StreamResponse, Task, TaskId } from "../protocol/types.ts";
+import { type Bounds, bounds } from "./bounds.ts";
+import { asPeerError, PeerError, type PeerReply, type Progress } from "./reply.ts";
+import { conclude, fold, isSettled, progressOf, type Seen } from "./seen.ts";
+
+export interface WorkParts {
+	/** The peer's name, for replies and errors. */
+	readonly peer: string;
+	readonly connection: Connection;
+	readonly clock: Clock;
+	/** Longest pause between two polls, in milliseconds. */
+	readonly pollMs: number;
+	/** The context that the work was sent into. */
+	readonly contextId?: ContextId | undefined;
+	/** The task, when it is known before the peer says anything. */
+	readonly taskId?: TaskId | undefined;
+	/** Finds our own message again in a peer's list of tasks. */
+	readonly messageId?: string | undefined;
+	readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** How long the peer has for what we ask of it on the way out: a cancellation, the name of its task. */
+const LAST_WORD_MS = 2_000;
+const FIRST_PAUSE_MS = 200;
+/** Polls that may fail in a row, and subscriptions that may bring nothing new. */
+const PATIENCE = 3;
+
+/** Errors that asking once more does not cure. */
+const FINAL: ReadonlySet<ErrorName> = new Set<ErrorName>([
+	"TaskNotFoundError",
+	"UnauthorizedError",
+	"UntrustedCallerError",
+	"ForbiddenError",
+	"MethodNotFoundError",
+	"InvalidParamsError",
+	"InvalidRequestError",
+	"UnsupportedOperationError",
+	"VersionNotSupportedError",
+	"InvalidAgentResponseError",
+]);
+
+const isFinal = (error: unknown): boolean => error instanceof A2AError && FINAL.has(error.name);
+
+/** The peer cannot or will not stream this: ask in another way. */
+export function refusesStream(error: unknown): boolean {
+	return error instanceof A2AError && ["UnsupportedOperationError", "MethodNotFoundError"].includes(error.name);
+}
+
+export class Work {
+	readonly #parts: WorkParts;
+	readonly #began: number;
+	readonly notes: string[] = [];
+	seen: Seen = {};
+
+	constructor(parts: WorkParts) {
+		this.#parts = parts;
+		this.#began = parts.clock.now();
+	}
+
+	get taskId(): TaskId | undefined {
+		return this.seen.task?.id ?? this.seen.message?.taskId ?? this.#parts.taskId;
+	}
+
+	get contextId(): ContextId | undefined {
+		return this.seen.task?.contextId || this.#parts.contextId;
+	}
+
+	/** Adds news and reports progress. */
+	take(item: StreamResponse): void {
+		this.seen = fold(this.seen, item);
+		this.#parts.onProgress?.(progressOf(this.seen, this.#parts.clock.now() - this.#began));
+	}
+
+	/** Takes what a stream brings until the work settles. Gives the number of items. Throws what the stream throws. */
+	async read(stream: AsyncIterable<StreamResponse>, signal: AbortSignal): Promise<number> {
+		let items = 0;
+		for await (const item of stream) {
+			items += 1;
+			this.take(item);
+			if (isSettled(this.seen)) break;
+		}
+		signal.throwIfAborted();
+		return items;
+	}
+
+	/** Asks for the task once. Throws `A2AError`. */
+	async fetch(id: TaskId, signal: AbortSignal): Promise<void> {
+		const { agent, call } = this.#parts.connection;
+		this.take({ task: await agent.request("GetTask", { id }, call(signal)) });
+	}
+
+	/**
+	 * Subscribes where the peer can stream, polls where it cannot, until the work settles or `signal` aborts (then it
+	 * throws). Bears with a few failures in a row; throws the last of them.
+	 */
+	async follow(signal: AbortSignal): Promise<void> {
+		let subscriptions = this.#parts.connection.streaming ? PATIENCE : 0;
+		let failures = 0;
+		let pause = FIRST_PAUSE_MS;
+		while (!isSettled(this.seen)) {
+			const id = this.taskId;
+			if (!id) throw new Error("ended without naming a task or giving an answer");
+			try {
+				await this.fetch(id, signal);
+				// The peer has answered by a message already; its task's state is all that was still to be learned.
+				if (this.seen.message || isSettled(this.seen)) return;
+				if (subscriptions > 0 && (await this.#subscribe(id, signal)) > 1) subscriptions = PATIENCE;
+				else subscriptions -= 1;
+				failures = 0;
+			} catch (error) {
+				signal.throwIfAborted();
+				if (refusesStream(error) && subscriptions > 0) subscriptions = 0;
+				else if (this.seen.message) return this.note("The state of its task could not be read", error);
+				else if (isFinal(error) || ++failures >= PATIENCE) throw error;
+			}
+			if (isSettled(this.seen)) return;
+			await this.#parts.clock.sleep(Math.min(pause, this.#parts.pollMs), signal);
+			signal.throwIfAborted();
+			pause *= 2;
+		}
+	}
+
+	async #subscribe(id: TaskId, signal: AbortSignal): Promise<number> {
+		const { agent, call } = this.#parts.connection;
+		return this.read(agent.stream("SubscribeToTask", { id }, call(signal)), signal);
+	}
+
+	/** Looks for the task in the peer's list when the peer could not name it. Never throws; gives whether it is known. */
+	async recover(): Promise<boolean> {
+		if (this.taskId) return true;
+		const { connection, contextId, messageId } = this.#parts;
+		if (!contextId) return false;
+		const asked = await this.#lastWord(async (signal) => {
+			const request = { contextId, pageSize: 10, historyLength: 10 };
+			const { tasks } = await connection.agent.request("ListTasks", request, connection.call(signal));
+			const ours = tasks.filter((task) => task.contextId === contextId);
+			const holds = (task: Task) => task.history?.some((message) => message.messageId === messageId);
+			const live = ours.filter((task) => !isTerminal(task.status.state));
+			return ours.find(holds) ?? (live.length === 1 ? live[0] : undefined);
+		});
+		if (!("value" in asked) || !asked.value) return false;
+		this.take({ task: asked.value });
+		return true;
+	}
+
+	/** Cancels the task at the peer. Never throws; says in words what came of it. */
+	async cancel(): Promise<string> {
+		await this.recover();
+		const id = this.taskId;
+		if (!id) return "The peer has not named its task, so it could not be told.";
+		const { agent, call } = this.#parts.connection;
+		const asked = await this.#lastWord((signal) => agent.request("CancelTask", { id }, call(signal)));
+		if ("value" in asked) return `The peer was told to stop task ${id}.`;
+		if (asked.error instanceof A2AError && asked.error.name === "TaskNotCancelableError") {
+			return `Task ${id} had already ended.`;
+		}
+		return `Task ${id} may go on at the peer: it could not be told (${reasonOf(asked.error)}).`;
+	}
+
+	/** The result of `ask` or its error, within two seconds, whatever has become of the call. */
+	async #lastWord<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<{ value: T } | { error: unknown }> {
+		const within: Bounds = bounds(this.#parts.clock, LAST_WORD_MS, new AbortController().signal);
+		try {
+			return { value: await ask(within.signal) };
+		} catch (error) {
+			return { error: within.ended ? new Error("no answer within 2 s") : error };
+		} finally {
+			within.release();
+		}
+	}
+
+	/** Adds a sentence for the reader, and why. */
+	note(text: string, error?: unknown): void {
+		this.notes.push(error === undefined ? text : `${text} (${reasonOf(error)}).`);
+	}
+
+	/** The reply as it stands. Throws a `PeerError` when the task did not end well. */
+	conclude(): PeerReply {
+		const { peer, contextId } = this.#parts;
+		const reply = conclude(this.seen, {
+			peer,
+			contextId,
+			durationMs: this.#parts.clock.now() - this.#began,
+			notes: this.notes,
+		});
+		const id = reply.taskId ?? this.taskId;
+		return id ? { ...reply, taskId: id } : reply;
+	}
+
+	/** `error` with what is known of the work. */
+	explain(error: unknown): PeerError {
+		const { peer } = this.#parts;
+		const told = asPeerError(error, { peer, taskId: this.taskId, contextId: this.contextId });
+		if (this.notes.length === 0 || told === error) return told;
+		return new PeerError(`${told.message} ${this.notes.join(" ")}`, { ...told, peer, cause: told.cause });
+	}
+}
+
+function reasonOf(error: unknown): string {
+	return oneLine(error instanceof Error ? error.message : String(error), 200);
+}

@@ -1,0 +1,40 @@
+/** What the live session tells the world about itself. */
+import { type ExtensionAPI, type ExtensionContext, VERSION } from "@mariozechner/pi-coding-agent";
+import type { HostFacts } from "../app.ts";
+import { oneLine } from "../lib/text.ts";
+import type { AgentSkill } from "../protocol/types.ts";
+
+/** As many as a card can hold and still be read whole. */
+const MAX_SKILLS = 200;
+
+/** Our own skill tells the host's model how to call others; it is nothing that others could ask of this session. */
+const own = new URL("../../skills/", import.meta.url).pathname;
+
+type Command = ReturnType<ExtensionAPI["getCommands"]>[number];
+
+/** A skill of the session as a card shows it. Names and descriptions come from files of many origins: one line each. */
+function skillOf(command: Command): AgentSkill {
+	const name = oneLine(command.name.replace(/^skill:/, ""), 80);
+	return { id: name, name, description: oneLine(command.description ?? name, 500), tags: ["skill"] };
+}
+
+/** The facts of the session behind `pi` and `ctx`, as they are now. Throws once that session has been replaced. */
+export function describeSession(pi: ExtensionAPI, ctx: ExtensionContext): HostFacts {
+	const skills = new Map<string, AgentSkill>();
+	for (const command of pi.getCommands()) {
+		if (command.source !== "skill" || command.sourceInfo.path.startsWith(own)) continue;
+		const skill = skillOf(command);
+		if (skill.name !== "" && skills.size < MAX_SKILLS) skills.set(skill.id, skill);
+	}
+	const sessionName = pi.getSessionName();
+	return {
+		pid: process.pid,
+		cwd: ctx.cwd,
+		...(ctx.model ? { model: `${ctx.model.provider}/${ctx.model.id}` } : {}),
+		tools: pi.getActiveTools().map((name) => oneLine(name, 80)),
+		skills: [...skills.values()],
+		...(sessionName ? { sessionName: oneLine(sessionName, 120) } : {}),
+		sessionId: ctx.sessionManager.getSessionId(),
+		piVersion: VERSION,
+	};
+}

@@ -1,0 +1,178 @@
+/** One isolated Pi session that serves a peer: opened with everything the host has, stopped and given back. */
+import {
+	type AgentSession,
+	createAgentSession,
+	DefaultResourceLoader,
+	type ExtensionAPI,
+	type SessionManager,
+	SettingsManager,
+	type ToolDefinition,
+} from "@mariozechner/pi-coding-agent";
+import type { Clock } from "../lib/clock.ts";
+import { attempt, type Log } from "../lib/log.ts";
+import { GUIDE } from "./child-tools.ts";
+import { markChild } from "./children.ts";
+import type { PiHost } from "./host.ts";
+import type { Resources } from "./session-resources.ts";
+import { childSettings } from "./session-settings.ts";
+
+/** An image in the form that both hosts take. */
+export interface PromptImage {
+	readonly type: "image";
+	/** base64 */
+	readonly data: string;
+	readonly mimeType: string;
+}
+
+export interface Child {
+	/** Every event of the session, in order. `listener` must not throw: 1.x would lose the answer. */
+	subscribe(listener: (event: object) => void): void;
+	/** Runs one prompt; resolves when the model's run has ended, rejects when it could not start. */
+	prompt(text: string, images: readonly PromptImage[]): Promise<void>;
+	/** Whether the session works, compacts or is about to go on by itself. */
+	busy(): boolean;
+	/** Resolves when the session's extensions have seen every event of the run. */
+	drained(): Promise<void>;
+	/** Stops what runs now. Lost when nothing has begun yet, so it is repeated until the run ends. */
+	abort(): void;
+	/** Tells the session's extensions that it ends, then gives it back. Never rejects. */
+	close(): Promise<void>;
+}
+
+export interface ChildOptions {
+	readonly host: PiHost;
+	readonly resources: Resources;
+	readonly agentDir: string;
+	readonly cwd: string;
+	readonly manager: SessionManager;
+	/** The conversation goes on: what its extensions hear as the reason of `session_start`. */
+	readonly resumed: boolean;
+	readonly tools: readonly ToolDefinition[];
+	/** Why no tool may start any more; undefined while they may. */
+	readonly closedTo: () => string | undefined;
+	readonly signal: AbortSignal;
+	readonly clock: Clock;
+	readonly log: Log;
+}
+
+/** An extension that does not come to an end must not hold the task. */
+const SHUTDOWN_MS = 5_000;
+
+/** What the hosts accept beyond the types of 0.73. */
+type NewSettings = (settings: object, options: { readonly projectTrusted: boolean }) => SettingsManager;
+
+function settingsOf({ host, resources }: ChildOptions): SettingsManager {
+	const settings = childSettings(resources.settings, host.model()?.contextWindow);
+	const create: NewSettings = SettingsManager.inMemory.bind(SettingsManager);
+	return create(settings, { projectTrusted: resources.trusted });
+}
+
+async function loaderOf(options: ChildOptions, settingsManager: SettingsManager): Promise<DefaultResourceLoader> {
+	const { resources, host, agentDir, cwd, closedTo } = options;
+	/** Rules of this side, in front of every tool whatever extension it comes from. */
+	const rules = (pi: ExtensionAPI) => {
+		pi.on("tool_call", () => {
+			const reason = closedTo();
+			return reason === undefined ? undefined : { block: true, reason };
+		});
+	};
+	const loader = new DefaultResourceLoader({
+		cwd,
+		agentDir,
+		settingsManager,
+		// Discovery would also take what lies in the workspace, with no question of trust.
+		noExtensions: true,
+		noSkills: true,
+		noPromptTemplates: true,
+		noThemes: true,
+		noContextFiles: host.flags.noContextFiles,
+		additionalExtensionPaths: [...resources.extensions],
+		additionalSkillPaths: [...resources.skills],
+		extensionFactories: [rules],
+		systemPromptOverride: (found) => (resources.trusted ? found : resources.system),
+		appendSystemPromptOverride: (found) => [...(resources.trusted ? found : resources.appendSystem), GUIDE],
+	});
+	await loader.reload();
+	return loader;
+}
+
+/** A tool that the host has and its user switched off stays off; one that only this session has is on. */
+function matchTools(session: AgentSession, host: PiHost): void {
+	const active = new Set(host.activeTools());
+	const known = new Set(host.allTools());
+	const here = session.getActiveToolNames();
+	const available = session.getAllTools().map((tool) => tool.name);
+	const wanted = [
+		...here.filter((name) => active.has(name) || !known.has(name)),
+		...available.filter((name) => active.has(name)),
+	];
+	const names = [...new Set(wanted)];
+	if (names.length !== here.length || names.some((name) => !here.includes(name))) session.setActiveToolsByName(names);
+}
+
+/** 0.73 hands the events of a run on behind its end when a handler of an extension is slow; 1.x waits for them. */
+async function drained(session: AgentSession): Promise<void> {
+	const queue = () => (session as unknown as { readonly _agentEventQueue?: Promise<void> })._agentEventQueue;
+	for (let seen = queue(); seen; ) {
+		await seen.catch(() => undefined); // an extension's fault, which the host reports
+		const now = queue();
+		if (now === seen) return;
+		seen = now;
+	}
+}
+
+const aborted = (signal: AbortSignal) =>
+	new Promise<void>((resolve) => {
+		if (signal.aborted) resolve();
+		else signal.addEventListener("abort", () => resolve(), { once: true });
+	});
+
+/** Opens a session. Throws what the host throws; an abort while extensions start is not an error, `prompt` says it. */
+export async function openChild(options: ChildOptions): Promise<Child> {
+	const { host, agentDir, cwd, manager, signal, clock, log } = options;
+	const settingsManager = settingsOf(options);
+	// Before anything of the session runs: an extension asks by this whether it is in one.
+	markChild(manager);
+	const model = host.model();
+	const { session } = await createAgentSession({
+		cwd,
+		agentDir,
+		...(model ? { model } : {}),
+		thinkingLevel: host.thinkingLevel(),
+		settingsManager,
+		resourceLoader: await loaderOf(options, settingsManager),
+		sessionManager: manager,
+		customTools: [...options.tools] as ToolDefinition[],
+		sessionStartEvent: { type: "session_start", reason: options.resumed ? "resume" : "startup" },
+		...host.auth(),
+	});
+	const started = session.bindExtensions({
+		onError: ({ extensionPath, event, error }) =>
+			log.warn(`The extension ${extensionPath} failed at ${event} in a session that serves a peer`, error),
+	});
+	await Promise.race([started, aborted(signal)]);
+	if (!signal.aborted) matchTools(session, host);
+	let closed: Promise<void> | undefined;
+	return {
+		subscribe: (listener) => void session.subscribe(listener),
+		prompt: (text, images) =>
+			// The text comes from outside: nothing in it is a command or a template of this host.
+			session.prompt(text, { expandPromptTemplates: false, source: "extension", images: [...images] }),
+		busy: () => session.isStreaming || session.isCompacting,
+		drained: () => drained(session),
+		abort() {
+			const failed = (error: unknown) => log.warn("Could not stop a session that serves a peer", error);
+			session.abort().catch(failed);
+			session.abortCompaction();
+		},
+		close() {
+			closed ??= (async () => {
+				const told = session.extensionRunner.emit({ type: "session_shutdown", reason: "quit" });
+				const shutdown = Promise.race([told, clock.sleep(SHUTDOWN_MS)]);
+				await attempt("end the extensions of a session that served a peer", () => shutdown, log);
+				await attempt("give a session back", () => session.dispose(), log);
+			})();
+			return closed;
+		},
+	};
+}

@@ -1,0 +1,108 @@
+/** `a2a_call` and `a2a_status`: one peer, one task. */
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../lib/clock.ts";
+import { oneLine } from "../lib/text.ts";
+import type { Outbound } from "../peers/outbound.ts";
+import type { PeerReply, Progress } from "../peers/reply.ts";
+import { duration, failureText, progressText, replyText, stateWord } from "./format.ts";
+import type { ToolArgs, ToolDetails, ToolResult, ToolUpdate } from "./tools.ts";
+
+/** What a tool works with. */
+export interface ToolSetting {
+	readonly outbound: Outbound;
+	readonly clock: Pick<Clock, "now">;
+	readonly signal: AbortSignal;
+	readonly onUpdate: ToolUpdate;
+	/** How many agents have passed on the work that this call is part of. */
+	readonly hops: number;
+}
+
+/** A random mark for the frame around a peer's words. */
+export const newMark = (): string => randomBytes(4).toString("hex");
+
+/** Text for the model, and what the screen draws instead of it. */
+export const result = (text: string, details: ToolDetails): ToolResult => ({
+	content: [{ type: "text", text }],
+	details,
+});
+
+/** More updates than one in this many milliseconds are not seen, only paid for. */
+const UPDATE_EVERY_MS = 100;
+
+/**
+ * Passes progress on to the host, not more often than the eye can follow; a new state or activity at once. `peer` is
+ * the name to show.
+ */
+export function progressTo(
+	onUpdate: ToolUpdate,
+	clock: Pick<Clock, "now">,
+): (peer: string, progress: Progress) => void {
+	const shown = new Map<string, { readonly at: number; readonly what: string }>();
+	return (peer, progress) => {
+		if (!onUpdate) return;
+		const what = `${progress.state} ${progress.activity}`;
+		const last = shown.get(peer);
+		if (last?.what === what && clock.now() - last.at < UPDATE_EVERY_MS) return;
+		shown.set(peer, { at: clock.now(), what });
+		const [title = "", ...body] = progressText(peer, progress).split("\n");
+		onUpdate(result([title, ...body].join("\n"), { title, body: body.join("\n"), tone: "muted" }));
+	};
+}
+
+/** How a reply is drawn: a title in a line and what the peer wrote. */
+export function replyDetails(reply: PeerReply): ToolDetails {
+	const open = reply.running || reply.question !== undefined;
+	return {
+		title: `${oneLine(reply.peer, 60)} · ${stateWord(reply.state)} · ${duration(reply.durationMs)}`,
+		body: reply.question ?? reply.text,
+		tone: reply.running ? "muted" : open ? "warning" : "success",
+		facts: {
+			peer: reply.peer,
+			state: reply.state,
+			...(reply.contextId === undefined ? {} : { contextId: reply.contextId }),
+			...(reply.taskId === undefined ? {} : { taskId: reply.taskId }),
+			running: reply.running,
+			durationMs: reply.durationMs,
+		},
+	};
+}
+
+/** The only way a tool fails: an error whose message is all that the model needs. */
+export async function orFail<T>(agent: string, run: () => Promise<T>): Promise<T> {
+	try {
+		return await run();
+	} catch (error) {
+		throw new Error(failureText(agent, error), { cause: error });
+	}
+}
+
+/** Sends a task and waits for its end, or only for the acknowledgement when `async_dispatch` is set. */
+export async function call(args: ToolArgs<"a2a_call">, setting: ToolSetting): Promise<ToolResult> {
+	const { outbound, signal, hops } = setting;
+	const progress = progressTo(setting.onUpdate, setting.clock);
+	const detached = args.async_dispatch === true;
+	const contextId = args.context_id?.trim() || undefined;
+	const reply = await orFail(args.agent, () =>
+		outbound.call(args.agent.trim(), args.message, {
+			signal,
+			hops,
+			detached,
+			contextId,
+			onProgress: (now) => progress(args.agent, now),
+		}),
+	);
+	return result(replyText(args.agent, reply, newMark(), detached), replyDetails(reply));
+}
+
+/** Asks how a task stands, or waits for it. */
+export async function status(args: ToolArgs<"a2a_status">, setting: ToolSetting): Promise<ToolResult> {
+	const progress = progressTo(setting.onUpdate, setting.clock);
+	const reply = await orFail(args.agent, () =>
+		setting.outbound.status(args.agent.trim(), args.task_id.trim(), {
+			signal: setting.signal,
+			waitMs: Math.max(0, args.wait_seconds ?? 0) * 1000,
+			onProgress: (now) => progress(args.agent, now),
+		}),
+	);
+	return result(replyText(args.agent, reply, newMark()), replyDetails(reply));
+}
