@@ -52,7 +52,7 @@ const app = createApp(
 		cwd: agentDir,
 		env: {},
 		projectTrusted: false,
-		runner: scriptedAgent(systemClock),
+		runner: () => scriptedAgent(systemClock),
 		describe: () => ({
 			pid: process.pid,
 			cwd: agentDir,

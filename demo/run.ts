@@ -29,7 +29,9 @@ const CLAIMS = [
 	"nothing was left behind",
 ] as const;
 
-const { values: options } = parseArgs({ options: { model: { type: "string" }, keep: { type: "boolean", default: false } } });
+const { values: options } = parseArgs({
+	options: { model: { type: "string" }, keep: { type: "boolean", default: false } },
+});
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const say = teller((line) => process.stdout.write(`${line}\n`));
 const checks = checklist(CLAIMS);
@@ -46,16 +48,23 @@ const getText = (url: string): Promise<string> =>
 		}).on("error", reject);
 	});
 
-const reachable = (url: string): Promise<boolean> => getText(url).then(
-	() => true,
-	() => false,
-);
+const reachable = (url: string): Promise<boolean> =>
+	getText(url).then(
+		() => true,
+		() => false,
+	);
 
 function workspace(dir: string): string {
 	mkdirSync(join(dir, "src"), { recursive: true });
 	writeFileSync(join(dir, "notes.md"), "# Notes\n\nThe parser and the printer still need work.\n");
-	writeFileSync(join(dir, "src/parser.js"), "// TODO: handle comments\nexport const parse = (text) => text.split(/\\s+/);\n");
-	writeFileSync(join(dir, "src/printer.js"), "// TODO: wrap long lines\nexport const print = (words) => words.join(' ');\n");
+	writeFileSync(
+		join(dir, "src/parser.js"),
+		"// TODO: handle comments\nexport const parse = (text) => text.split(/\\s+/);\n",
+	);
+	writeFileSync(
+		join(dir, "src/printer.js"),
+		"// TODO: wrap long lines\nexport const print = (words) => words.join(' ');\n",
+	);
 	return dir;
 }
 

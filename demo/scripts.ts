@@ -45,7 +45,11 @@ export const scripted: Scripts = {
 		call("a2a_call", {
 			agent: "bee",
 			async_dispatch: true,
-			message: ["Re-index everything, this takes a while.", call("bash", { command: "sleep 2; ls src" }), "SAY Index rebuilt."].join("\n"),
+			message: [
+				"Re-index everything, this takes a while.",
+				call("bash", { command: "sleep 2; ls src" }),
+				"SAY Index rebuilt.",
+			].join("\n"),
 		}),
 		"RESULT",
 	].join("\n"),

@@ -63,8 +63,10 @@ export function teller(print: (line: string) => void) {
 		end(claims: readonly string[], missing: readonly string[], failure: unknown, stderr: string) {
 			print("\n== What was observed ==");
 			for (const claim of claims) print(`  ${missing.includes(claim) ? "MISSING" : "ok     "}  ${claim}`);
-			if (failure) print(`\nThe demo broke off: ${failure instanceof Error ? (failure.stack ?? failure.message) : failure}`);
-			if ((failure || missing.length) && stderr.trim()) print(`\nWhat the hosts wrote to stderr:\n${indent(stderr.trim().slice(-4000))}`);
+			if (failure)
+				print(`\nThe demo broke off: ${failure instanceof Error ? (failure.stack ?? failure.message) : failure}`);
+			if ((failure || missing.length) && stderr.trim())
+				print(`\nWhat the hosts wrote to stderr:\n${indent(stderr.trim().slice(-4000))}`);
 		},
 	};
 }

@@ -1,13 +1,28 @@
 /**
- * The parts of a running extension, as tools, commands and the host's screen see them.
+ * The parts of a running extension, as tools, commands and the host's screen see them; and the one place that puts
+ * the parts together. It reads as the flow: a request comes in by `inbound`, a call goes out by `reach`.
  */
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Runner } from "./agent/runner.ts";
-import type { Loaded } from "./config/load.ts";
-import type { metrics } from "./guard/metrics.ts";
-import type { Log } from "./lib/log.ts";
+import { bindHost } from "./bindings/http/listen.ts";
+import { CARD_PATHS } from "./bindings/http/serve-card.ts";
+import { type Config, KEYS } from "./config/keys.ts";
+import { type Loaded, loadConfig } from "./config/load.ts";
+import type { Restart } from "./config/row.ts";
+import { saveEdits } from "./config/save.ts";
+import { auditLog } from "./guard/audit.ts";
+import { type Metrics, metrics } from "./guard/metrics.ts";
+import { createInbound } from "./inbound.ts";
+import { systemClock } from "./lib/clock.ts";
+import { JsonlFile } from "./lib/jsonl.ts";
+import { attempt, type Log } from "./lib/log.ts";
+import { oneLine } from "./lib/text.ts";
 import type { Outbound } from "./peers/outbound.ts";
 import type { AgentSkill } from "./protocol/types.ts";
-import type { TaskStore } from "./tasks/store.ts";
+import { createReach, type Reach } from "./reach.ts";
+import { TaskStore } from "./tasks/store.ts";
 
 /** How the inbound server stands. */
 export interface ServerStatus {
@@ -46,7 +61,8 @@ export interface Host {
 	readonly env: Record<string, string | undefined>;
 	/** The host trusts the repository it stands in. */
 	readonly projectTrusted: boolean;
-	readonly runner: Runner;
+	/** A runner for inbound tasks under this configuration. Each server run has its own, and closes it. */
+	runner(config: Config): Runner;
 	/** Asked anew for every card. */
 	describe(): HostFacts;
 	readonly log: Log;
@@ -75,11 +91,150 @@ export interface App {
 	readonly outbound: Outbound;
 	/** Inbound tasks. */
 	readonly tasks: TaskStore;
-	readonly metrics: ReturnType<typeof metrics>;
+	readonly metrics: Metrics;
 	/** The newest `n` entries, oldest first. */
 	readonly audit: { tail(n: number): Promise<readonly object[]> };
 	/** Saves edits to settings.json, reloads the configuration and restarts what must restart. One line per effect. */
 	apply(edits: ReadonlyMap<string, unknown>): Promise<readonly string[]>;
 	/** Gives everything back. May be called twice. */
 	close(): Promise<void>;
+}
+
+/** Ended tasks kept for `GetTask` and `ListTasks`. */
+const MAX_FINISHED = 1000;
+/** The audit log and the one before it: half a year of busy days, searched in a moment. */
+const AUDIT_SIZE = { maxBytes: 10 * 1024 * 1024, keep: 4 };
+
+/** Puts the parts together. Nothing runs and nothing listens until `server.start` or a call. */
+export function createApp(first: Loaded, host: Host): App {
+	const clock = systemClock;
+	const { agentDir, log } = host;
+	const startedAt = clock.now();
+	const counts = metrics(clock);
+	const audit = auditLog(new JsonlFile(join(agentDir, "a2a_audit.jsonl"), AUDIT_SIZE), clock, log);
+	const tasks = new TaskStore({ maxFinished: MAX_FINISHED, clock, log });
+	audit.follow(tasks);
+	let loaded = first;
+	let problem: string | undefined;
+	let closing: Promise<void> | undefined;
+	const inbound = createInbound({ config: () => loaded.config, host, tasks, audit, metrics: counts, clock });
+	const reaching = () =>
+		createReach({ config: loaded.config, host, self: () => inbound.listening()?.url, audit, metrics: counts, clock });
+	let reach = reaching();
+	/** Replaced by new settings while calls may still run over it. */
+	const retired: Reach[] = [];
+	/** Starts, stops and changes of settings happen one after another. */
+	let last: Promise<unknown> = Promise.resolve();
+
+	function inTurn<T>(work: () => Promise<T>): Promise<T> {
+		const next = last.then(work);
+		last = next.catch(() => undefined);
+		return next;
+	}
+
+	async function announce(): Promise<void> {
+		const listening = inbound.listening();
+		if (!listening) return;
+		const { cwd, model, tools, skills } = host.describe();
+		const { agentName: name, publicUrl } = loaded.config;
+		const url = publicUrl === "" ? listening.url : publicUrl;
+		await reach.announce({ name, url, cwd, model, tools, skills, startedAt });
+	}
+
+	async function serve(): Promise<void> {
+		// A guard that was written down and could not be read would leave the server more open than was meant.
+		const guard = loaded.problems.find(({ level }) => level === "error");
+		if (guard) throw new Error(`The A2A server does not start: ${guard.text}`);
+		try {
+			const { host: bound } = await inbound.start();
+			const wanted = loaded.config.serverHost;
+			problem = isNarrowed(wanted, bound)
+				? `bound to ${bound}: server.host ${wanted} takes effect only with a token`
+				: undefined;
+			if (problem) log.warn(`A2A server ${problem}`);
+		} catch (error) {
+			problem = oneLine(error instanceof Error ? error.message : String(error));
+			throw new Error(`The A2A server does not start: ${problem}`, { cause: error });
+		}
+		await attempt("announce this session to others", announce, log);
+	}
+
+	async function stop(reason: string): Promise<void> {
+		await attempt("withdraw this session's announcement", () => reach.withdraw(), log);
+		await inbound.stop(reason);
+	}
+
+	function status(): ServerStatus {
+		const listening = inbound.listening();
+		const running = tasks.running();
+		const about = {
+			inFlight: running.length,
+			callers: [...new Set(running.map(({ label }) => label))],
+			...(problem === undefined ? {} : { problem }),
+		};
+		if (!listening) return { running: false, ...about };
+		const { url, port, host: bound } = listening;
+		return { running: true, url, cardUrl: new URL(CARD_PATHS[0], url).href, port, host: bound, ...about };
+	}
+
+	async function apply(edits: ReadonlyMap<string, unknown>): Promise<readonly string[]> {
+		await saveEdits(agentDir, edits);
+		const { cwd, env, projectTrusted } = host;
+		const before = loaded.config;
+		loaded = await loadConfig({ agentDir, cwd, env, projectTrusted, hostname: hostname() });
+		const effects = [`Saved ${edits.size === 1 ? "1 setting" : `${edits.size} settings`}.`];
+		const changed = changes(before, loaded.config);
+		if (changed.size === 0) return effects;
+		retired.push(reach);
+		await reach.withdraw();
+		reach = reaching();
+		if (inbound.listening() && changed.has("server")) {
+			await serve();
+			effects.push(`The A2A server was restarted: ${inbound.listening()?.url}`);
+		} else {
+			await announce();
+		}
+		return effects;
+	}
+
+	return {
+		get loaded() {
+			return loaded;
+		},
+		server: {
+			start: () =>
+				inTurn(async () => {
+					if (!inbound.listening()) await serve();
+					return status();
+				}),
+			stop: () => inTurn(() => stop("the A2A server was stopped")),
+			status,
+		},
+		get outbound() {
+			return reach.outbound;
+		},
+		tasks,
+		metrics: counts,
+		audit,
+		apply: (edits) => inTurn(() => apply(edits)),
+		close() {
+			closing ??= inTurn(async () => {
+				await stop("host stopped");
+				for (const each of [reach, ...retired]) await attempt("close outbound calls", () => each.close(), log);
+				await audit.close();
+			});
+			return closing;
+		},
+	};
+}
+
+/** Whether the server had to be bound closer to home than was wanted. */
+function isNarrowed(wanted: string, bound: string): boolean {
+	return bound === "127.0.0.1" && bindHost(wanted, true) !== "127.0.0.1";
+}
+
+/** What must restart for the new settings to hold. */
+function changes(before: Config, now: Config): ReadonlySet<Restart> {
+	const names = Object.keys(now) as (keyof Config)[];
+	return new Set(names.filter((name) => !isDeepStrictEqual(before[name], now[name])).map((name) => KEYS[name].restart));
 }

@@ -31,15 +31,12 @@ export async function* viewed(
 	if (signal.aborted) leave();
 	signal.addEventListener("abort", leave, { once: true });
 	try {
-		const events = log.events(leaving.signal);
+		const items = log.items(leaving.signal);
 		const task = recent(log.task, how.historyLength);
 		const message = await how.direct?.();
 		yield message ? { message } : { task };
 		if (message) return;
-		for await (const event of events) {
-			const item = log.forPeer(event);
-			if (item) yield item;
-		}
+		yield* items;
 	} finally {
 		signal.removeEventListener("abort", leave);
 		leave();

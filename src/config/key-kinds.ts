@@ -162,10 +162,12 @@ export function list<T>(item: Kind<T>, takes: string): Kind<readonly T[]> {
 		read(value, report) {
 			if (value === null) return undefined;
 			if (!Array.isArray(value)) return void report(wrong(value, this));
-			return value.flatMap((each: unknown, index) => {
+			const good = value.flatMap((each: unknown, index) => {
 				const read = item.read(each, under(String(index), report));
 				return read === undefined ? [] : [read];
 			});
+			// An empty list may mean "no restriction", which a list of mistakes must not.
+			return good.length === 0 && value.length > 0 ? undefined : good;
 		},
 		parse: commas,
 		show: (value) => clip(value.map((each) => item.show(each)).join(", ") || "(none)", 500),

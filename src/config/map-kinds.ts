@@ -48,10 +48,13 @@ export function entry<F extends Fields, T>(
 			for (const [path, kind] of Object.entries(fields)) {
 				const raw = dig(value, path.split("."));
 				const tell = under(path, report);
-				const read = raw === undefined ? undefined : kind.read(raw, (fault) => {
-					told.add(path);
-					tell(fault);
-				});
+				const read =
+					raw === undefined
+						? undefined
+						: kind.read(raw, (fault) => {
+								told.add(path);
+								tell(fault);
+							});
 				if (read !== undefined) values[path] = read;
 			}
 			// What was reported as wrong is not missing as well.

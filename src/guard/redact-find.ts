@@ -1,10 +1,8 @@
 /** Finds secrets inside one word (a run without blanks). Pure; every search costs the length of the word. */
 import {
-	isMixed,
 	isPlaceholder,
 	isSecretValue,
 	isStandaloneSecret,
-	randomness,
 	TOKEN_SHAPES,
 	tokenKind,
 } from "./redact-patterns.ts";
@@ -27,8 +25,11 @@ export interface Pair {
 
 const isNameChar = (char: string | undefined): boolean => char !== undefined && /[\w.$-]/.test(char);
 
-/** The value that begins at `from`: without its quotes, up to the closing quote or the next sign that ends a value. */
-export function valueAt(word: string, from: number): { readonly start: number; readonly end: number } {
+/**
+ * The value that begins at `from`: without its quotes, up to the closing quote or the next sign that ends a value.
+ * `stop`, where the unquoted value before ended, saves the search when it lies ahead.
+ */
+export function valueAt(word: string, from: number, stop = -1): { readonly start: number; readonly end: number; readonly stop: number } {
 	let start = from;
 	if (/^[bruf@$]{0,2}["'`]/.test(word.slice(start, start + 3))) start += word.slice(start).search(/["'`]/);
 	while (word[start] === "\\" && /["'\\]/.test(word[start + 1] ?? "")) start++;
@@ -38,14 +39,15 @@ export function valueAt(word: string, from: number): { readonly start: number; r
 		let end = word.indexOf(quote, start);
 		if (end < 0) end = word.length;
 		while (end > start && word[end - 1] === "\\") end--;
-		return { start, end };
+		return { start, end, stop };
 	}
 	// A "&" inside a password is kept together with it unless it starts the next parameter or joins two commands.
-	const stop = /["'`<>\\;,\s]|&(?=&|amp;|$|[\w.-]{1,40}=)/g;
-	stop.lastIndex = start;
-	let end = stop.exec(word)?.index ?? word.length;
+	const search = /["'`<>\\;,\s]|&(?=&|amp;|$|[\w.-]{1,40}=)/g;
+	search.lastIndex = start;
+	const next = stop >= start ? stop : (search.exec(word)?.index ?? word.length);
+	let end = next;
 	while (end > start && /[.,:)\]}]/.test(word[end - 1] ?? "")) end--;
-	return { start, end };
+	return { start, end, stop: next };
 }
 
 /** Every `key=value`, `"key":"value"`, `<key>value</key>` of a word, in order. */
@@ -63,6 +65,8 @@ export function pairsIn(word: string): Pair[] {
 		}
 		let first = last;
 		while (last - first < 64 && isNameChar(word[first])) first--;
+		// The letter of an escape such as \n is not part of the name.
+		if (word[first] === "\\" && /[nrt]/.test(word[first + 1] ?? "")) first++;
 		const key = word.slice(first + 1, last + 1);
 		if (key === "" || (found[0] === ">" && word[at - 1] !== "=" && word[first] !== "<" && quotes === 0)) continue;
 		if (found[0] === ":" && word.startsWith("//", at + 1)) continue;
@@ -77,7 +81,8 @@ export function pairsIn(word: string): Pair[] {
 export function findTokens(word: string): Finding[] {
 	const found: Finding[] = [];
 	if (word.length < 16 || !/[A-Z0-9]/.test(word)) return found;
-	for (const match of word.matchAll(TOKEN_SHAPES)) {
+	TOKEN_SHAPES.lastIndex = 0;
+	for (let match = TOKEN_SHAPES.exec(word); match; match = TOKEN_SHAPES.exec(word)) {
 		const text = match[0].replace(/[.,:;/+=-]+$/, (end) => (/^=+$/.test(end) ? end : ""));
 		const kind = tokenKind(word, match.index, match[0].length);
 		if (kind === undefined) continue;
@@ -112,6 +117,7 @@ export function findUrlPasswords(word: string): Finding[] {
 		if (host === 0 && /^[^\s/:@"'<>]{1,64}:(?!\d{1,5}\/)[^\s@"'<>]{8,}@/.test(rest)) host = rest.indexOf("@") + 1;
 		if (host === 0) continue;
 		const user = rest.slice(0, host - 1);
+		if (user.includes("[redacted:")) continue;
 		const colon = user.indexOf(":");
 		const password = colon < 0 ? user : user.slice(colon + 1);
 		if (colon >= 0 && !/^x-oauth-basic$/i.test(password)) {
@@ -182,6 +188,13 @@ const ENCODINGS: readonly { readonly run: RegExp; readonly decode: (run: string)
 	},
 	{ run: /(?<![0-9a-f])(?:[2-7][0-9a-f]|0[9ad]){12,}(?![0-9a-f])/gi, decode: (run) => bytes(run, "hex") },
 	{ run: /(?:%[0-9a-f]{2}){8,}/gi, decode: (run) => codes(run, /%([0-9a-f]{2})/gi) },
+	{
+		run: /[\w%.~-]{24,}/g,
+		decode: (run) =>
+			run.includes("%")
+				? run.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+				: undefined,
+	},
 	{ run: /(?:\\u00[0-9a-f]{2}|\\x[0-9a-f]{2}){8,}/gi, decode: (run) => codes(run, /\\(?:u00|x)([0-9a-f]{2})/gi) },
 	{ run: /(?:&#(?:x[0-9a-f]{2}|\d{2,3});){8,}/gi, decode: (run) => codes(run, /&#(?:x([0-9a-f]{2})|(\d{2,3}));/gi) },
 ];
@@ -206,10 +219,6 @@ export function isBasic(value: string): boolean {
 	const text = bytes(value, "base64");
 	return PRINTABLE.test(text) && text.includes(":");
 }
-
-/** Whether a line on its own goes on with a token that the line before broke off. */
-export const isContinuation = (text: string): boolean =>
-	text.length >= 6 && /^[\w+/=.~%-]+$/.test(text) && isMixed(text) && randomness(text) > 0;
 
 /** The word with its findings replaced. Findings may overlap; the first names the placeholder. */
 export function replaceAll(word: string, findings: readonly Finding[]): string {

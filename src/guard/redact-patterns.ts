@@ -21,7 +21,7 @@ const SHAPES: readonly Shape[] = [
 	{
 		kind: "token",
 		shape:
-			"[A-Za-z][A-Za-z0-9]{0,15}[_-](?:live|test|prod|sandbox|secret|sk|pat|pt|tok|token|key|api|apikey|oat|rt|tkn|pw|sat|oauth)[_-][A-Za-z0-9_=-]{16,250}",
+			"[A-Za-z][A-Za-z0-9]{0,15}[_-](?:live|test|prod|sandbox|secret|sk|pat|pt|tok|token|key|api|apikey|oat|rt|tkn|pw|sat|oauth)[_-][A-Za-z0-9_=-]{14,250}",
 	},
 	{ kind: "api-key", shape: "AIza[\\w-]{30,45}" },
 	{ kind: "api-key", shape: "key-[0-9a-f]{32}|fc-[0-9a-f]{32}|pa-[\\w-]{40,50}|[a-f0-9]{32}-us\\d{1,2}" },
@@ -36,7 +36,7 @@ const SHAPES: readonly Shape[] = [
 	{ kind: "token", shape: "AT(?:ATT|BB|CTT|STT)[\\w=+/-]{24,300}" },
 	{ kind: "token", shape: "npm_[A-Za-z0-9]{30,50}|pypi-[\\w-]{40,400}|rubygems_[A-Za-z0-9]{40,60}|cio[A-Za-z0-9]{32}" },
 	{ kind: "token", shape: "oy2[a-z0-9]{43}|AKCp[A-Za-z0-9]{60,80}|CLOJARS_[a-z0-9]{50,70}|dckr_[a-z]{3}_[\\w-]{20,60}" },
-	{ kind: "aws-key", shape: "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}" },
+	{ kind: "aws-key", shape: "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])", sure: true },
 	{ kind: "token", shape: "(?:lin_(?:api|oauth)|phx|ntn|secret|sbp|sb_secret|rnd|nfp|vcp|pul|ico|aio|pnu|duffel|tfp|figd|figu|glsa|glc|sntry[su]|sq[aup]|CCIPAT|bkua|bkct|pnfp|shippo|rdme|FLWSECK|fo1|fm[12])_[A-Za-z0-9_.+/=-]{20,300}" },
 	{ kind: "token", shape: "(?:pul|tskey|CFPAT|PMAK|HRKU|NR(?:AK|II|RA)|sq0[a-z]{3}|xkeysib|xsmtpsib|pat-[a-z]{2,3}\\d|ico|ops|mlsn\\.?)-[A-Za-z0-9][\\w.-]{18,300}" },
 	{ kind: "token", shape: "dapi[0-9a-f]{32}|dkea[0-9a-f]{32}|shp(?:at|ss|ca|pa|ua)_[0-9a-f]{32}|pat[A-Za-z0-9]{14}\\.[a-f0-9]{40,64}" },
@@ -57,14 +57,15 @@ const SHAPES: readonly Shape[] = [
 	{ kind: "url-token", shape: "(?<=\\.webhook\\.office\\.com/webhookb2/)[\\w@/-]{20,300}" },
 ];
 
-/** Every shape at once, at the start of a run of letters and digits. */
-export const TOKEN_SHAPES = new RegExp(`(?<![A-Za-z0-9])(?:${SHAPES.map((row) => row.shape).join("|")})`, "g");
+/** Every shape at once, at the start of a run of letters and digits or behind an escape. */
+export const TOKEN_SHAPES = new RegExp(`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}|/bot|\\\\[nrt]))(?:${SHAPES.map((row) => row.shape).join("|")})`, "g");
 
 const ROWS = SHAPES.map((row) => ({ ...row, at: new RegExp(row.shape, "y") }));
 
 /** What the token of `length` at `index` is called, or undefined when it only has the shape by accident (a class name). */
 export function tokenKind(text: string, index: number, length: number): string | undefined {
 	const match = text.slice(index, index + length);
+	if (isPlaceholder(match)) return undefined;
 	let kind: string | undefined;
 	for (const row of ROWS) {
 		row.at.lastIndex = index;
@@ -72,7 +73,7 @@ export function tokenKind(text: string, index: number, length: number): string |
 		if (row.sure) return row.kind;
 		kind ??= row.kind;
 	}
-	return kind !== undefined && !isPlaceholder(match) && isMixed(match) && randomness(match) > 1 ? kind : undefined;
+	return kind !== undefined && isMixed(match) && randomness(match) > 1 ? kind : undefined;
 }
 
 // A parting between two words of a name counts as a blank: clientSecret, X-API-Key, DB_PASSWORD, connect.sid.
@@ -95,8 +96,11 @@ const SECRET_NAME = new RegExp(`(?:^| )(?:${SECRET_WORDS})${MODIFIERS}$`);
 const INNOCENT_NAME =
 	/(?:^| )(?:(?:page|next|continuation|pad|eos|bos|unk|sep|cls|mask|sync|max|min|num|total|prompt|completion|input|output|special|color|design|cancel|cancellation|stop|redacted|cursor|lexer|syntax|last|first|start|end|per|of|by|no) tokens?|bypass|compass|public [a-z]* ?key)(?: |$)/;
 
+const HINT = /pass|pwd|pw|passwort|kennwort|secret|token|key|cred|auth|jwt|jwe|bearer|psk|pat/i;
+
 /** Whether a value under this name is a secret: `DB_PASSWORD`, `clientSecret`, `X-API-Key`; not `token_type`, `secretName`. */
 export function isSecretName(name: string): boolean {
+	if (name.length > 80 || !HINT.test(name)) return false;
 	const text = words(name);
 	return text !== "" && SECRET_NAME.test(text) && !INNOCENT_NAME.test(text);
 }
@@ -114,13 +118,17 @@ export const isSignedParameter = (name: string): boolean =>
 export const isSessionCookie = (name: string): boolean =>
 	/sess|sid$|auth|token|jwt|remember|csrf|xsrf|login|identity|secret|^d$/i.test(name);
 
-const COMMON_PAIRS = new Set(
-	("th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne " +
-		"ea ra ce li ch ll be ma si om ur ca el ta la ns di fo ho pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un lo wa " +
-		"ge ie wh ee wi em ad ol rt po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev ld ry mp " +
-		"fe bl ab gh ty op wo sa ay ex ke ui up ap ck do bo go ag da av ga ef ob sc ok ey pt mb br cr gr cl sp fr ff ds dr qu " +
-		"au ub ud ug um ue uc ip if ib ov od og ks").split(" "),
-);
+// How common two neighbouring letters are in words, 0 (never) to 9 (th, in, er): one row a first letter, a to z, one
+// digit a second letter. Counted over the words of English prose and of code.
+const PAIRS = (
+	"36762460614867071878544351 52216100540621603441500030 72427107505620811637500030 61248220614411532351510030 " +
+	"74785652421668455988254740 63225500700401601624500030 41117034500424300443410010 60117000600211500415300030 " +
+	"65766560103779852577150305 20005000000000301040200000 20016310400003100040120000 72358210701710721266541060 " +
+	"74117010600341670041400000 74777581604424641288540040 45573440514679560856756221 71237012600621760746500020 " +
+	"10001000100000001100610000 72559451704556831677642050 51648315703432761268612050 73529308800421650866603170 " +
+	"44546430500767250767110000 62107010500000410000000000 50014015500104400441002000 30303000300010060005000010 " +
+	"21202000200234360143002000 20004000200000300000000000"
+).replaceAll(" ", "");
 
 const LOWER = 1;
 const UPPER = 2;
@@ -132,50 +140,72 @@ function kindOf(code: number): number {
 	return code >= 48 && code <= 57 ? DIGIT : 0;
 }
 
+/** A value is judged by its beginning, in characters. */
+const JUDGED = 256;
+
 /**
- * How unlike words a text is: above zero random, below zero words. Neighbouring letters that are common in words
- * count against, digits among letters and capitals in odd places for it; the sum grows with length.
+ * How unlike words a text is: well above zero random, below zero words. Each pair of neighbours counts by how common it
+ * is in words, so that the sum grows with length; digits among letters and capitals inside words count as random.
  */
 export function randomness(text: string): number {
 	let score = 0;
 	let before = 0;
-	for (let i = 0; i < text.length; i++) {
-		const kind = kindOf(text.charCodeAt(i));
+	let last = 0;
+	for (let i = 0; i < text.length && i < JUDGED; i++) {
+		const code = text.charCodeAt(i);
+		const kind = kindOf(code);
+		const letter = (code | 32) - 97;
 		if (kind !== 0 && before !== 0) {
-			if (kind === DIGIT || before === DIGIT) score += kind === before ? 0 : 1.5;
-			else if (before === LOWER && kind === UPPER) score += 1;
-			else score += COMMON_PAIRS.has(text.slice(i - 1, i + 1).toLowerCase()) ? -1.3 : 0.75;
+			if (kind === DIGIT || before === DIGIT) score += kind === before ? 0 : 1.6;
+			else if (before === LOWER && kind === UPPER) score += 1.2;
+			else score += 3.2 - 0.65 * (PAIRS.charCodeAt(26 * last + letter) - 48);
 		}
 		before = kind;
+		last = letter;
 	}
 	return score;
 }
 
+/** How many different characters, up to `JUDGED`. */
+const variety = (text: string): number => new Set(text.slice(0, JUDGED)).size;
+
 /** Enough different characters, of more than one kind: rules out `xxxxxxxx`, `1234567890` and plain words. */
 export function isMixed(text: string): boolean {
-	return new Set(text).size >= 6 && /[A-Za-z]/.test(text) && (/[0-9]/.test(text) || (/[a-z]/.test(text) && /[A-Z]/.test(text)));
+	const kinds = [false, false, false, false];
+	for (let i = 0; i < text.length && i < JUDGED; i++) kinds[kindOf(text.charCodeAt(i))] = true;
+	return (kinds[DIGIT] ? kinds[LOWER] || kinds[UPPER] : kinds[LOWER] && kinds[UPPER]) === true && variety(text) >= 6;
 }
 
 /** A stand-in for a secret, or a reference to where it is kept. */
 export function isPlaceholder(value: string): boolean {
+	const text = value.slice(0, JUDGED);
+	if (/^\d{4}-\d\d-\d\d(?:[T ]|$)/.test(text)) return true;
 	return (
 		/^(?:[<{[(]|\$[{([]|\$[A-Z_]+\b|\$env:|%[A-Z_]+%|!(?:Ref|Sub|GetAtt|vault|secret)|@@|(?:https?|file|op|vault|arn|ssm|s3|gs|urn|env|sha\d+):)/i.test(
 			value,
-		) || /\*{3}|\.\.\.|…|x{6}|X{6}|\([^)]*\)|\$\{|\{\{|EXAMPLE|redacted|:\/\//.test(value)
+		) || /\*{3}|\.\.\.|…|x{6}|X{6}|^[A-Za-z_][\w.:]{0,60}\(|\$\{|\{\{|EXAMPLE|redacted|:\/\//.test(text)
 	);
 }
 
 /** Whether a value that stands under a secret's name is a secret and no word, call, reference or placeholder. */
 export function isSecretValue(value: string): boolean {
-	if (value.length < 8 || value.length > 4096 || isPlaceholder(value) || !/[A-Za-z]/.test(value)) return false;
+	if (value.length < 8) return false;
 	const score = randomness(value);
-	if (isMixed(value)) return score > (value.length < 12 ? 1.5 : 0.5);
-	return value.length >= 12 && new Set(value).size >= 6 && score > 4;
+	if (score <= 1 || isPlaceholder(value)) return false;
+	return isMixed(value) || (value.length >= 12 && variety(value) >= 6 && score > 6);
 }
 
 /** The same where only a word before hints at a secret ("token 4f…"): surely random, and no id or digest. */
 export function isStandaloneSecret(value: string): boolean {
-	if (value.length < 10 || !isSecretValue(value) || !/[0-9]/.test(value)) return false;
+	if (value.length < 10 || !isMixed(value) || !isSecretValue(value) || !/[A-Za-z0-9_+/=]{8}/.test(value)) return false;
 	if (/^[0-9a-f]{7,12}$|^[0-9a-f]{8}-[0-9a-f]{4}-|^(?:task|ctx|msg|art|reply|req|run|call)[-_]/i.test(value)) return false;
-	return randomness(value) > 4 && /[A-Za-z0-9_+/=]{8}/.test(value);
+	return randomness(value) > (/[0-9]/.test(value) ? 4 : 9);
 }
+
+/** Random beyond doubt, mixed in case, and no path, digest or id: a secret under a name that says little (`key`). */
+export const isVeryRandom = (value: string): boolean =>
+	value.length >= 20 && value.length <= 512 && /^[\w+/=~-]+$/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value) && isSecretValue(value) && randomness(value) > 10;
+
+/** Whether a line on its own goes on with a token that the line before broke off. */
+export const isContinuation = (text: string): boolean =>
+	text.length >= 6 && /^[\w+/=.~%-]+$/.test(text) && isMixed(text) && randomness(text) > 0.5;

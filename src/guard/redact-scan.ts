@@ -10,27 +10,26 @@ import {
 	findTokens,
 	findUrlPasswords,
 	isBasic,
-	isContinuation,
 	pairsIn,
 	replaceAll,
 	valueAt,
 } from "./redact-find.ts";
 import {
-	isMixed,
+	isContinuation,
 	isSecretMap,
 	isSecretName,
 	isSecretValue,
 	isSessionCookie,
 	isSignedParameter,
 	isStandaloneSecret,
-	randomness,
+	isVeryRandom,
 } from "./redact-patterns.ts";
 
 /**
  * What the words so far make of the next one. `value`: the value of a secret's name. `word`: only the name came
  * before, a separator or the value may follow. `scheme`: the value of an Authorization header.
  */
-type Expected = "value" | "word" | "scheme" | "credential" | "bearer" | "basic" | "userpass" | "name" | "map" | "pair";
+type Expected = "value" | "word" | "scheme" | "credential" | "bearer" | "basic" | "userpass" | "name" | "map" | "pair" | "jwk";
 
 interface Await {
 	readonly what: Expected;
@@ -52,7 +51,12 @@ interface Pem {
 }
 
 const COMMANDS =
-	/^(?:mysql\w*|mariadb\w*|sshpass|redis-cli|docker|podman|buildah|skopeo|helm|oc|az|ldap\w+|smbclient|curl|wget|https?|mongo\w*|zip|unzip|7z|plink|pscp|sqlcmd|bcp|gpg|keytool|nmcli|rclone|influx|cqlsh|net|xfreerdp)$/;
+	/(?:^|[\s/"'`$(|;&])(?:mysql\w*|mariadb\w*|sshpass|redis-cli|docker|podman|buildah|skopeo|helm|oc|az|ldap\w+|smbclient|curl|wget|https?|mongo\w*|zip|unzip|7z|plink|pscp|sqlcmd|bcp|gpg|keytool|nmcli|rclone|influx|cqlsh|net|xfreerdp)\s/i;
+/** Names that a pair may have to matter. */
+const TELLING =
+	/pass|pwd|pw|kennwort|secret|token|key|cred|auth|jwt|jwe|bearer|psk|pat|cookie|sess|^(?:name|header|field|variable|value|val|string|sig|signature|code|sid|hmac|[dpqkt]|dp|dq|qi|x-.*(?:signature|credential))$/i;
+/** How much of a line is remembered, in characters. */
+const LINE = 160;
 const QUOTE_MARKS = /^(?:[>|#*+-]|\/\/|>+)$/;
 
 /** The state of a walk. `word` takes the next word, `gap` what stands between words; both give what may be shown. */
@@ -65,12 +69,12 @@ export class Scan {
 	#named = 0;
 	#map: { depth: number; readonly indent: number } | undefined;
 	#indent = 0;
-	#command = false;
 	#cookie = false;
 	/** The word before ended in a token: `open`, and a line break or a joining sign came since: `joined`. */
 	#carry: "open" | "joined" | undefined;
 	#lineStart = true;
-	#before = "";
+	/** The end of what came before on this line. */
+	#line = "";
 	readonly #known: readonly string[];
 	readonly #emails: boolean;
 
@@ -81,7 +85,7 @@ export class Scan {
 
 	/** Nothing that came matters for what comes; `word` may be left out for a word that no pattern can match. */
 	get idle(): boolean {
-		return !(this.#expected || this.#pem || this.#named || this.#map || this.#command || this.#cookie || this.#carry || this.#held);
+		return !(this.#expected || this.#pem || this.#named || this.#map || this.#cookie || this.#carry || this.#held);
 	}
 
 	/** Tells of words that were left out. `text` ends where the next word begins. */
@@ -89,7 +93,7 @@ export class Scan {
 		const line = text.lastIndexOf("\n");
 		if (line >= 0) this.#indent = text.length - line - 1;
 		this.#lineStart = line >= 0 ? /^\s*$/.test(text.slice(line)) : this.#lineStart && /^\s*$/.test(text);
-		this.#before = (/(\S+)\s*$/.exec(text.slice(-48))?.[1] ?? this.#before).slice(-24);
+		this.#line = line >= 0 ? text.slice(Math.max(line + 1, text.length - LINE)) : `${this.#line}${text.slice(-LINE)}`.slice(-LINE);
 	}
 
 	/** What stands between two words. */
@@ -97,13 +101,14 @@ export class Scan {
 		if (text.includes("\n")) {
 			this.#indent = text.length - text.lastIndexOf("\n") - 1;
 			this.#lineStart = true;
-			this.#command = false;
+			this.#line = "";
 			this.#cookie = false;
 			if (this.#expected && !this.#expected.newline) this.#expected = undefined;
 			else if (this.#expected) this.#expected = { ...this.#expected, newline: false };
 			if (this.#carry) this.#carry = "joined";
 			if (this.#pem?.header) this.#pem = { ...this.#pem, header: false };
 		}
+		else this.#line = `${this.#line}${text.slice(-8)}`.slice(-LINE);
 		if (!this.#pem?.seen) return text;
 		this.#held += text;
 		if (this.#held.length < 200) return "";
@@ -128,7 +133,7 @@ export class Scan {
 		if (pem !== undefined) return pem;
 		const plain = this.#release();
 		const shown = plain + this.#text(word, next);
-		this.#before = word.slice(-24);
+		this.#line = `${this.#line}${word}`.slice(-LINE);
 		if (!QUOTE_MARKS.test(word)) this.#lineStart = false;
 		return shown;
 	}
@@ -192,6 +197,7 @@ export class Scan {
 		if (this.#named > 0) this.#named--;
 		this.#awaited(word, awaited, findings);
 		this.#pairs(word, urls, findings);
+		this.#flag(word, findings);
 		this.#tail(word, next, awaited);
 		if (this.#map) this.#inMap(word, findings);
 		const last = findings.slice(0, tokens).find((finding) => /^["'`+\\,]*$/.test(word.slice(finding.end)));
@@ -220,7 +226,7 @@ export class Scan {
 
 	/** The word as the value that was announced. */
 	#awaited(word: string, awaited: Await | undefined, findings: Finding[]): void {
-		if (!awaited || awaited.what === "name" || awaited.what === "map") return;
+		if (!awaited || awaited.what === "name" || /^["'`(]*[{[]/.test(word)) return;
 		const bare = word.replace(/^[([{]+(?=["'`\w])/, "");
 		const { start, end } = valueAt(bare, 0);
 		const value = bare.slice(start, end);
@@ -235,36 +241,42 @@ export class Scan {
 			return;
 		}
 		const secret =
-			what === "value" || what === "scheme" || what === "credential"
+			what === "value" || what === "map" || what === "scheme" || what === "credential"
 				? isSecretValue(value) || (what === "credential" && isBasic(value))
 				: what === "basic"
 					? isBasic(value)
 					: what === "bearer"
-						? /^[\w.~+/=-]{16,}$/.test(value) && isSecretValue(value) && /\d/.test(value)
+						? /^[\w.~+/=-]{16,}$/.test(value) && isStandaloneSecret(value)
 						: what === "pair"
 							? /^[A-Za-z0-9/+=]{40}$/.test(value) && isSecretValue(value)
-							: isStandaloneSecret(value);
+							: what === "jwk"
+								? /^[\w-]{22,}$/.test(value) && isVeryRandom(value)
+								: isStandaloneSecret(value);
 		if (secret) findings.push({ start: from, end: from + value.length, kind: awaited.kind });
 	}
 
 	/** `key=value` inside the word. */
 	#pairs(word: string, urls: readonly Finding[], findings: Finding[]): void {
 		let done = 0;
+		let stop = -1;
 		for (const { key, from, query, separator } of pairsIn(word)) {
+			if (!this.#cookie && !this.#map && !TELLING.test(key)) continue;
 			// The user and password of an address are no pair.
 			if (from < done || urls.some((url) => url.start <= from && from < url.end)) continue;
 			const cookie = /^(?:set-)?cookie$/i.test(key) || key === "document.cookie";
 			if (cookie) this.#cookie = true;
 			const named = this.#named > 0 && /^(?:value|val|string)$/i.test(key);
-			const secret = named || isSecretName(key) || (query && isSignedParameter(key)) || (this.#cookie && !cookie && isSessionCookie(key));
+			const jwk = /^(?:d|dp|dq|qi|p|q|k)$/.test(key) && /["\\]/.test(word[from - 2] ?? "");
+			const secret = named || isSecretName(this.#fullName(key, word)) || (query && isSignedParameter(key)) || (this.#cookie && !cookie && isSessionCookie(key));
 			const naming = /^(?:name|key|header|field|variable)$/i.test(key);
-			const opaque = /^["']?key$/i.test(key) || this.#cookie || this.#map !== undefined;
+			const opaque = /^(?:key|session)$/i.test(key) || jwk || this.#cookie || this.#map !== undefined;
 			if (!secret && !naming && !opaque && !/auth/i.test(key)) continue;
-			const { start, end } = valueAt(word, from);
+			const { start, end, stop: next } = valueAt(word, from, stop);
+			stop = next;
 			const value = word.slice(start, end);
 			const kind = kindOf(named ? "secret" : key);
-			if (value === "" && /^["'`\\]*$/.test(word.slice(from))) {
-				const what = isSecretMap(key) ? "map" : naming && !secret ? "name" : /auth/i.test(key) ? "scheme" : secret || this.#map ? "value" : undefined;
+			if (value.length < 3 && /^["'`\\*_]*$/.test(word.slice(from))) {
+				const what = isSecretMap(key) ? "map" : naming && !secret ? "name" : /auth/i.test(key) ? "scheme" : secret || this.#map ? "value" : jwk ? "jwk" : undefined;
 				if (what) this.#expected = { what, kind, newline: separator === ":" };
 				continue;
 			}
@@ -285,6 +297,12 @@ export class Scan {
 		}
 	}
 
+	/** `mysql -psecret` */
+	#flag(word: string, findings: Finding[]): void {
+		const value = /^-p([^\s=-]\S{6,})$/.exec(word)?.[1];
+		if (value !== undefined && isSecretValue(value) && COMMANDS.test(this.#line)) findings.push({ start: 2, end: word.length, kind: "password" });
+	}
+
 	/** `alice:token,bob:token` */
 	#list(value: string, start: number, findings: Finding[]): void {
 		for (const item of value.matchAll(/[^,;]+/g)) {
@@ -298,7 +316,7 @@ export class Scan {
 	#tail(word: string, next: string, awaited: Await | undefined): void {
 		if (this.#expected) return;
 		const lower = word.toLowerCase();
-		if (/-{5}BEGIN$/.test(word) || (word === "BEGIN" && /-{4}$/.test(this.#before))) {
+		if (/-{5}BEGIN$/.test(word) || (word === "BEGIN" && /-{4} $/.test(this.#line))) {
 			this.#pem = { in: "label", secret: false, seen: false };
 		} else if (word === "Private-Lines:") this.#pem = { in: "count", secret: true, seen: false };
 		else if (awaited && /^(?:[=:|>]|:=|=>|==|[|>][-+]?|["'`(]|is|was|are|by|=["'`])$/i.test(word)) {
@@ -313,21 +331,26 @@ export class Scan {
 		else if (/(?:^|["'`(:=,>])basic$/.test(lower)) this.#expected = { what: "basic", kind: "password", newline: false };
 		else if (word === "-u" || word === "--user" || word === "-U") this.#expected = { what: "userpass", kind: "password", newline: false };
 		else if (/(?:AKIA|ASIA)[A-Z0-9]{16}["',;|]*$/.test(word)) this.#expected = { what: "pair", kind: "aws-key", newline: true };
-		else if (COMMANDS.test(lower.slice(lower.lastIndexOf("/") + 1))) this.#command = true;
-		else if (this.#command && /^(?:-[pPawW]|-pw|--pass|\/p)$/.test(word)) this.#expected = { what: "value", kind: "password", newline: false };
+		else if (/^(?:-[pPawW]|-pw|--pass|\/p)$/.test(word) && COMMANDS.test(this.#line)) this.#expected = { what: "value", kind: "password", newline: false };
 		else this.#bareName(word, next);
 	}
 
 	/** A name without its value: `password`, `"token"`, `--api-key`, `API key`. */
 	#bareName(word: string, next: string): void {
-		if (next === "\n" || word.length > 80) return;
+		if (word.length > 80 || (/^[\n\r]/.test(next) && !this.#lineStart)) return;
 		const name = /([A-Za-z_][\w.-]{0,63})["'`\]]*$/.exec(word)?.[1];
 		if (name === undefined || word.includes("[redacted:")) return;
-		const full = /^keys?$/i.test(name) ? `${/([A-Za-z]+)$/.exec(this.#before)?.[1] ?? ""} ${name}` : name;
+		const full = this.#fullName(name, word);
 		if (isSecretName(full) || /^(?:login|identified)$/i.test(name)) {
 			const flag = /^--?[a-z]/i.test(word);
-			this.#expected = { what: flag ? "value" : "word", kind: kindOf(full), newline: false };
+			this.#expected = { what: flag ? "value" : "word", kind: kindOf(full), newline: /^[\n\r]/.test(next) };
 		}
+	}
+
+	/** `API key` is a name of two words. */
+	#fullName(name: string, word: string): string {
+		if (!/^keys?$/i.test(name) || !/^\W*key/i.test(word)) return name;
+		return `${/([A-Za-z]+)[^\w\n]{1,3}$/.exec(this.#line)?.[1] ?? ""} ${name}`;
 	}
 
 	/** Inside `tokens: { … }` every value counts. */
@@ -354,10 +377,6 @@ const valueOf = (word: string): string => {
 	const { start, end } = valueAt(word, 0);
 	return word.slice(start, end);
 };
-
-/** Random beyond doubt, mixed in case, and no path, digest or id. */
-const isVeryRandom = (value: string): boolean =>
-	value.length >= 20 && /^[\w+/=~-]+$/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value) && isSecretValue(value) && isMixed(value) && randomness(value) > 6;
 
 function kindOf(name: string): string {
 	if (/pass|pwd/i.test(name)) return "password";

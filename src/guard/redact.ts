@@ -42,10 +42,9 @@ const HIDDEN = /[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]+/;
 // One expression decides whether a word is looked at: a long run, or a part that announces a secret. What it does not
 // match costs nothing more.
 const SUSPECT =
-	"@|[\\w+/.~%:=&;\\\\-]{20}|pass|pwd|pw=|secret|token|key|auth|bearer|basic|cred|cookie|sess|jwt|jwe|psk|pat|-{4}|begin|" +
-	"private|login|sign|identified|(?:name|field|header|variable)[\"'\\\\]*[:=]|(?<![\\w-])(?:-u|-U|--user|mysql|mariadb|" +
-	"redis-cli|docker|podman|helm|oc|az|ldap|smbclient|curl|wget|mongo|zip|unzip|7z|plink|pscp|sqlcmd|bcp|gpg|keytool|" +
-	"nmcli|rclone|influx|cqlsh|net|xfreerdp)(?![\\w-])";
+	"@|(?<![\\w+/.~%:=&;#\\\\-])[\\w+/.~%:=&;#\\\\-]{20}|pass|pwd|pw=|secret|token|key|auth|bearer|basic|cred|cookie|sess|jwt|jwe|" +
+	"psk|pat|-{4}|begin|private|login|sign|identified|(?:name|field|header|variable|[\"'\\\\][dpqk][pqi]?)[\"'\\\\]*[:=]|" +
+	"(?<!\\S)-{1,2}[a-z]";
 
 function isWordCode(code: number): boolean {
 	if (code < 0x7f) return code > 0x20;

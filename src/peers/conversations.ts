@@ -46,7 +46,7 @@ export interface Conversations {
 	list(limit?: number): Promise<readonly ConversationSummary[]>;
 	/** The task whose question that peer wants answered in the context. */
 	openQuestion(context: string, address: string): Promise<TaskId | undefined>;
-	/** Whether somebody else than the peer at `address` has taken part in the context. */
+	/** Whether the context is a conversation in which the peer at `address` has had no part. */
 	isOthers(context: string, address: string): Promise<boolean>;
 }
 
@@ -93,7 +93,8 @@ export function createConversations(dir: string, clock: Clock): Conversations {
 			return openTask((await recent(context)).filter((turn) => turn.address === address));
 		},
 		async isOthers(context, address) {
-			return (await recent(context)).some((turn) => turn.address !== address);
+			const said = await recent(context);
+			return said.length > 0 && said.every((turn) => turn.address !== address);
 		},
 	};
 }

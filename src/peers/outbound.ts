@@ -1,8 +1,13 @@
 /** Calling other agents: everything that tools and commands need, in one place. */
+import { attempt } from "../lib/log.ts";
+import { oneLine } from "../lib/text.ts";
+import { bounds } from "./bounds.ts";
+import { type CallsParts, createCalls } from "./calls.ts";
+import { cardOffers, isCapable, isUnknown, offered } from "./capability.ts";
 import type { ConversationSummary, Turn } from "./conversations.ts";
-import type { FanOutcome, Mode } from "./fanout.ts";
+import { type FanOutcome, fanOut, type Judge, type Mode } from "./fanout.ts";
 import type { Peer } from "./peer.ts";
-import type { PeerReply, Progress } from "./reply.ts";
+import { asPeerError, PeerError, type PeerReply, type Progress } from "./reply.ts";
 import type { CardSummary } from "./summary.ts";
 
 export interface CallOptions {
@@ -64,4 +69,76 @@ export interface Outbound {
 	peers(): Promise<readonly Peer[]>;
 	/** Ends what runs and gives back sources and files. May be called twice. */
 	close(): Promise<void>;
+}
+
+export interface OutboundParts extends CallsParts {
+	readonly judge?: Judge | undefined;
+	readonly metrics: () => object;
+}
+
+/** How long a card may take that is only read to learn what its agent can do. */
+const LOOK_MS = 5_000;
+
+export function createOutbound(parts: OutboundParts): Outbound {
+	const { directory, conversations, clock, log } = parts;
+	const calls = createCalls(parts);
+
+	/** Those who are known to have it, and those whose card says so when nothing else is known of them. */
+	async function capable(wanted: string, signal: AbortSignal): Promise<readonly Peer[]> {
+		const peers = await directory.list();
+		const offering = await Promise.all(
+			peers.map((peer) => isCapable(peer, wanted) || (isUnknown(peer) && offers(peer, wanted, signal))),
+		);
+		const found = peers.filter((_, at) => offering[at]);
+		if (found.length > 0) return found;
+		const known = offered(peers);
+		const others = known.length > 0 ? `Known: ${known.join(", ")}.` : "None of them says what it can do.";
+		throw new PeerError(`No peer has the capability "${oneLine(wanted, 80)}". ${others}`, { peer: "" });
+	}
+
+	async function offers(peer: Peer, wanted: string, signal: AbortSignal): Promise<boolean> {
+		const look = bounds(clock, LOOK_MS, signal);
+		try {
+			const card = (await calls.open(peer, look.signal)).card();
+			return card !== undefined && cardOffers(card, wanted);
+		} catch (error) {
+			log.info(`The card of ${peer.name} could not be read: ${asPeerError(error, { peer: peer.name }).message}`);
+			return false;
+		} finally {
+			look.release();
+		}
+	}
+
+	function fan(peers: readonly string[], message: string, mode: Mode, options: FanOptions): Promise<FanOutcome> {
+		const { signal, onProgress, timeoutMs, hops } = options;
+		const run = (peer: string, within: AbortSignal) =>
+			calls.call(peer, message, {
+				timeoutMs,
+				hops,
+				signal: within,
+				onProgress: (progress) => onProgress?.(peer, progress),
+			});
+		return fanOut({ peers: [...new Set(peers)], message, mode, signal, run, judge: parts.judge });
+	}
+
+	return {
+		call: calls.call,
+		status: calls.status,
+		discover: calls.discover,
+		async orchestrate(capability, message, options) {
+			const names = (await capable(capability, options.signal)).map((peer) => peer.name);
+			return fan(names, message, options.mode, options);
+		},
+		broadcast: (agents, message, options) => fan(agents, message, "all", options),
+		async list() {
+			const peers = (await directory.list()).filter((peer) => peer.source === "config");
+			return { peers, conversations: await conversations.list(), metrics: parts.metrics() };
+		},
+		history: (context, limit) => conversations.recall(context, limit),
+		peers: () => directory.list(),
+		async close() {
+			await calls.close();
+			await attempt("close the directory of peers", () => directory.close(), log);
+		},
+	};
 }

@@ -1,20 +1,10 @@
 /** Results of calls as text, for the model and for people: values in, text out. */
-import { clip, oneLine } from "../lib/text.ts";
+import { clip, oneLine, plain } from "../lib/text.ts";
 import type { PeerError, PeerReply, Progress } from "../peers/reply.ts";
 
 /** Longest reply handed to a model, in UTF-16 units; about what Pi's own tools allow. */
 const LONGEST_REPLY = 48_000;
 const LONGEST_REASON = 2_000;
-
-// Terminal sequences, then characters that show nothing or turn text around; line ends and tabs stay.
-const SEQUENCES = /\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?/g;
-const UNSEEN =
-	/[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
-
-/** Text of a peer without anything that steers a terminal or hides from the eye. Lines stay lines. */
-export function plain(text: string): string {
-	return text.replace(/\r\n?/g, "\n").replace(SEQUENCES, "").replace(UNSEEN, "");
-}
 
 /** `TASK_STATE_INPUT_REQUIRED` is `input-required`; a direct message is `message`; no state seen is `unknown`. */
 export function stateWord(state: string): string {

@@ -15,6 +15,8 @@ export interface HostFlags {
 	readonly noExtensions: boolean;
 	readonly noSkills: boolean;
 	readonly noContextFiles: boolean;
+	/** The user chose which tools there are: any other is out of bounds. */
+	readonly choosesTools: boolean;
 }
 
 /** The live session of the host. Its functions read the session as it is now; they throw once it has been replaced. */
@@ -51,6 +53,8 @@ const VALUES: ReadonlyMap<string, "extensions" | "skills"> = new Map([
 	["--skill", "skills"],
 ]);
 
+const TOOL_FLAGS = ["--tools", "-t", "--no-tools", "-nt", "--no-builtin-tools", "-nbt", "--exclude-tools", "-xt"];
+
 /** Packages by registry or repository are left to the host: a session that serves a peer installs nothing. */
 const isLocal = (source: string) => !/^(npm|git|https?|ssh|builtin):/i.test(source) && !source.startsWith("git@");
 
@@ -68,6 +72,7 @@ export function flagsOf(args: readonly string[], cwd: string): HostFlags {
 		noExtensions: has("--no-extensions", "-ne"),
 		noSkills: has("--no-skills", "-ns"),
 		noContextFiles: has("--no-context-files", "-nc"),
+		choosesTools: has(...TOOL_FLAGS),
 	};
 }
 

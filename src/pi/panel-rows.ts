@@ -86,8 +86,9 @@ function entryRows(row: KeyRow<unknown>, entry: Kind<unknown>, value: unknown, s
 	const rows = names.flatMap((name): PanelRow[] => {
 		const path = `${prefix}${name}`;
 		const edited = [...state.edits.keys()].some((each) => each === path || each.startsWith(`${path}.`));
-		if (state.edits.has(path) && state.edits.get(path) === undefined) return [];
-		const now = own(known, name);
+		const removed = state.edits.has(path) && state.edits.get(path) === undefined;
+		if (removed && !added.includes(name)) return [];
+		const now = removed ? undefined : own(known, name);
 		const label = `${row.path} › ${name}`;
 		if (fields.length === 0) {
 			const text = state.edits.has(path) ? showEdit(entry, state.edits.get(path)) : show(entry, now);

@@ -77,8 +77,6 @@ export function createPanel(parts: PanelParts): Component & { handleInput(data: 
 		ask(`Name of the new entry of ${map}`, "", (text) => {
 			const named = readName(map, text);
 			if ("problem" in named) return named.problem;
-			// An entry removed before and added again starts from nothing, which is what leaving the removal out gives.
-			if (edits.get(named.path) === undefined) edits.delete(named.path);
 			open.add(named.path);
 			edit(firstField(named.path));
 			return undefined;

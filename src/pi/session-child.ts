@@ -71,8 +71,9 @@ async function loaderOf(options: ChildOptions, settingsManager: SettingsManager)
 	const { resources, host, agentDir, cwd, closedTo } = options;
 	/** Rules of this side, in front of every tool whatever extension it comes from. */
 	const rules = (pi: ExtensionAPI) => {
-		pi.on("tool_call", () => {
-			const reason = closedTo();
+		pi.on("tool_call", ({ toolName }) => {
+			// Asked again at the call: an extension may switch tools on later.
+			const reason = closedTo() ?? (mayUse(options, toolName) ? undefined : "This tool is off for tasks from outside.");
 			return reason === undefined ? undefined : { block: true, reason };
 		});
 	};
@@ -96,17 +97,20 @@ async function loaderOf(options: ChildOptions, settingsManager: SettingsManager)
 	return loader;
 }
 
-/** A tool that the host has and its user switched off stays off; one that only this session has is on. */
-function matchTools(session: AgentSession, host: PiHost): void {
-	const active = new Set(host.activeTools());
-	const known = new Set(host.allTools());
+/**
+ * Whether a session may use a tool: its own always; one that the host has only while its user leaves it on. A tool that
+ * the host does not know comes from an extension that set up its tools differently here, unless the user named them.
+ */
+function mayUse({ host, tools }: ChildOptions, name: string): boolean {
+	if (tools.some((own) => own.name === name) || host.activeTools().includes(name)) return true;
+	return !host.flags.choosesTools && !host.allTools().includes(name);
+}
+
+/** What the host has switched on beyond the usual comes along; what it has switched off is not offered. */
+function matchTools(session: AgentSession, options: ChildOptions): void {
 	const here = session.getActiveToolNames();
-	const available = session.getAllTools().map((tool) => tool.name);
-	const wanted = [
-		...here.filter((name) => active.has(name) || !known.has(name)),
-		...available.filter((name) => active.has(name)),
-	];
-	const names = [...new Set(wanted)];
+	const more = options.host.activeTools().filter((name) => session.getToolDefinition(name) !== undefined);
+	const names = [...new Set([...here, ...more])].filter((name) => mayUse(options, name));
 	if (names.length !== here.length || names.some((name) => !here.includes(name))) session.setActiveToolsByName(names);
 }
 
@@ -151,7 +155,7 @@ export async function openChild(options: ChildOptions): Promise<Child> {
 			log.warn(`The extension ${extensionPath} failed at ${event} in a session that serves a peer`, error),
 	});
 	await Promise.race([started, aborted(signal)]);
-	if (!signal.aborted) matchTools(session, host);
+	if (!signal.aborted) matchTools(session, options);
 	let closed: Promise<void> | undefined;
 	return {
 		subscribe: (listener) => void session.subscribe(listener),

@@ -3,10 +3,10 @@
  * that finds the file of a conversation after a restart. What a caller chose (its context id) stands in the index only,
  * never in a file name.
  */
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { chmod, lstat, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { CURRENT_SESSION_VERSION, SessionManager } from "@mariozechner/pi-coding-agent";
+import { CURRENT_SESSION_VERSION, SessionManager, VERSION } from "@mariozechner/pi-coding-agent";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { withLock, writeText } from "../lib/files.ts";
 import { newestFiles } from "../lib/folder.ts";
@@ -106,6 +106,19 @@ async function create(folder: string, taskId: string, cwd: string, clock: Clock)
 }
 
 /**
+ * Opens a session file that has its first line. Pi 0.x holds everything back until the model has answered and then
+ * writes it from the first line on, once more; here each entry is written as it comes, as 1.x does.
+ */
+function openFile(path: string, folder: string, cwd: string): SessionManager {
+	const manager = SessionManager.open(path, folder, cwd);
+	if (VERSION.startsWith("0.")) {
+		const write = (entry: object) => appendFileSync(path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+		(manager as unknown as { _persist: typeof write })._persist = write;
+	}
+	return manager;
+}
+
+/**
  * The session of a conversation: its own file of earlier turns, or a new one named after `taskId`. Claims the file for
  * this process. A file that another live host has claimed, or that is no session any more, is left alone.
  */
@@ -125,7 +138,7 @@ export async function openTranscript(
 		if (last?.file !== claim.file || last.pid !== claim.pid || last.born !== claim.born) {
 			await new JsonlFile(indexOf(agentDir)).append(claim);
 		}
-		return { manager: SessionManager.open(path, folder, key.workspace), resumed };
+		return { manager: openFile(path, folder, key.workspace), resumed };
 	});
 }
 

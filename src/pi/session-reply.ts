@@ -108,8 +108,9 @@ export class Reply {
 		}
 		if (stop === "length" && this.#text.trim() === "") return unusable("length stop");
 		if (this.#last === undefined) return unusable("no output");
-		if ((this.#kept + this.#given).trim() === "") return unusable(`empty answer, ${stop || "no"} stop`);
-		return { type: "completed" };
+		if ((this.#kept + this.#given).trim() === "") return unusable("empty answer");
+		// Not an error: the caller has the text and may ask for more.
+		return stop === "length" ? { type: "completed", metadata: { "pi/stopReason": stop } } : { type: "completed" };
 	}
 
 	#tool(it: Fields, activity: Extract<RunEvent, { type: "activity" }>["activity"]): RunEvent[] {

@@ -3,8 +3,9 @@
  * request contains. Before, only custom messages are drawn: they are sent while the host is idle, because a message
  * sent in mid-turn steers the turn, and they are taken out of every request.
  */
-import type { ExtensionAPI, ExtensionContext, MessageRenderer, Theme } from "@mariozechner/pi-coding-agent";
+import type { ExtensionAPI, MessageRenderer, Theme } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../lib/clock.ts";
+import { attempt, type Log } from "../lib/log.ts";
 import { lines } from "./render.ts";
 import type { Screen } from "./ui.ts";
 
@@ -70,6 +71,8 @@ export function registerTranscript(pi: ExtensionAPI): void {
 export interface Transcript {
 	/** Adds a row, at once or when the host's turn is over. Without a screen nothing is added. */
 	add(row: Row): void;
+	/** Shows text that the user asked for: at once, in the transcript where there is a terminal, else as a notice. */
+	show(text: string): void;
 	close(): void;
 }
 
@@ -78,44 +81,59 @@ const WAITING = 200;
 /** A run that has ended may go on by itself (retry, compaction); look again after this many milliseconds. */
 const LOOK_AGAIN_MS = 250;
 
-/** The transcript of the session of `pi`, whose context `current` gives while it lives. */
-export function createTranscript(
-	pi: ExtensionAPI,
-	current: () => ExtensionContext | undefined,
-	screen: Screen,
-	clock: Clock,
-): Transcript {
+export interface TranscriptParts {
+	readonly pi: ExtensionAPI;
+	readonly screen: Screen;
+	readonly clock: Clock;
+	readonly log: Log;
+}
+
+/** The transcript of the session of `pi`. */
+export function createTranscript({ pi, screen, clock, log }: TranscriptParts): Transcript {
 	const drawsEntries = (pi as ExtensionAPI & DrawsEntries).registerEntryRenderer !== undefined;
 	const waiting: Row[] = [];
 	let lost = 0;
+	let closed = false;
 	let cancel: (() => void) | undefined;
 
+	/** Sends what waits, or looks again later. Never throws: it runs in a timer. */
 	function flush(): void {
 		cancel = undefined;
-		const ctx = current();
-		if (!ctx || waiting.length === 0) return;
-		if (!ctx.isIdle() || ctx.hasPendingMessages()) {
+		if (closed || waiting.length === 0) return;
+		if (!screen.idle) {
 			cancel = clock.after(LOOK_AGAIN_MS, flush);
 			return;
 		}
 		if (lost > 0) waiting.push({ kind: "step", text: `[A2A inbound] ${lost} more lines` });
 		lost = 0;
-		for (const row of waiting.splice(0)) {
-			pi.sendMessage({ customType: ENTRY, content: row.text, display: true, details: row });
-		}
+		void attempt(
+			"add to the transcript",
+			() => {
+				for (const row of waiting.splice(0)) {
+					pi.sendMessage({ customType: ENTRY, content: row.text, display: true, details: row });
+				}
+			},
+			log,
+		);
+	}
+
+	function add(row: Row): void {
+		if (closed || (screen.mode !== "tui" && screen.mode !== "rpc")) return;
+		if (drawsEntries) return void attempt("add to the transcript", () => pi.appendEntry(ENTRY, row), log);
+		if (waiting.length < WAITING) waiting.push(row);
+		else lost++;
+		if (!cancel) flush();
 	}
 
 	return {
-		add(row) {
-			if (!current() || (screen.mode !== "tui" && screen.mode !== "rpc")) return;
-			if (drawsEntries) return pi.appendEntry(ENTRY, row);
-			if (waiting.length < WAITING) waiting.push(row);
-			else lost++;
-			if (!cancel) flush();
+		add,
+		show(text) {
+			if (screen.mode === "tui" && (drawsEntries || screen.idle)) add({ kind: "output", text });
+			else screen.notify(text);
 		},
 		close() {
+			closed = true;
 			cancel?.();
-			waiting.length = 0;
 		},
 	};
 }

@@ -18,10 +18,14 @@ export function modeOf(ctx: ExtensionContext): Mode {
 export interface Screen {
 	/** `undefined` when the session is over. */
 	readonly mode: Mode | undefined;
+	/** The host works on no turn and has none waiting. False once the session is over. */
+	readonly idle: boolean;
 	/** Something to know now: a toast; where there is no screen a line on stderr. */
 	notify(text: string, kind?: Kind): void;
 	/** One line in the footer; `undefined` clears it. */
 	status(text: string | undefined): void;
+	/** A second line in the footer, while something that the user asked for is under way. */
+	working(text: string | undefined): void;
 	/** Opens a dialog when no other of ours is open; they wait for each other. `undefined` without a terminal. */
 	dialog<T>(open: (ui: Ui) => Promise<T>): Promise<T | undefined>;
 }
@@ -45,11 +49,17 @@ export function screenOf(current: () => ExtensionContext | undefined): Screen {
 		get mode() {
 			return safely(modeOf);
 		},
+		get idle() {
+			return safely((ctx) => ctx.isIdle() && !ctx.hasPendingMessages()) ?? false;
+		},
 		notify(text, kind = "info") {
 			safely((ctx) => (ctx.hasUI ? ctx.ui.notify(text, kind) : console.error(text)));
 		},
 		status(text) {
 			safely((ctx) => ctx.hasUI && ctx.ui.setStatus("a2a", text));
+		},
+		working(text) {
+			safely((ctx) => ctx.hasUI && ctx.ui.setStatus("a2a-call", text));
 		},
 		async dialog(show) {
 			const shown = open.then(() => safely((ctx) => (modeOf(ctx) === "tui" ? show(ctx.ui) : undefined)));

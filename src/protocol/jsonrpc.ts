@@ -64,7 +64,7 @@ const malformed = (why: string) =>
 	new A2AError("InvalidAgentResponseError", `The peer's reply is not valid JSON-RPC: ${why}`);
 
 /** Text of a peer, as it may stand in an error of ours: one line, bounded. */
-function peerText(value: unknown, fallback: string): string {
+export function peerText(value: unknown, fallback: string): string {
 	const line = typeof value === "string" ? value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim() : "";
 	return line === "" ? fallback : line.length > 500 ? `${line.slice(0, 499)}…` : line;
 }

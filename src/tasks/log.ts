@@ -41,8 +41,7 @@ export class TaskLog {
 	readonly opened: number;
 	readonly #clock: Clock;
 	readonly #log: Log;
-	readonly #items = new WeakMap<TaskEvent, StreamResponse>();
-	readonly #channels = new Set<Channel<TaskEvent>>();
+	readonly #channels = new Set<Channel<StreamResponse>>();
 	readonly #readers = new Set<Reader>();
 	#stamp: number;
 	#task: Task;
@@ -88,7 +87,7 @@ export class TaskLog {
 		if (event.kind === "status" && !mayFollow(this.state, event.status.state)) return false;
 		const happened = event.kind === "status" ? this.#stamped(event) : event;
 		this.#task = apply(this.#task, happened);
-		for (const channel of this.#channels) if (!channel.push(happened)) this.#channels.delete(channel);
+		if (this.#channels.size > 0) this.#send(happened);
 		for (const reader of [...this.#readers]) this.#tell(reader, happened);
 		if (isTerminal(this.state)) {
 			for (const channel of this.#channels) channel.end();
@@ -99,11 +98,12 @@ export class TaskLog {
 	}
 
 	/**
-	 * Events from this call on (not from the first `next`), until the task ends or `signal` aborts. A reader that is
-	 * too slow gets what was queued and then an InternalError; nobody waits for it.
+	 * What peers are told, from this call on (not from the first `next`), until the task ends or `signal` aborts. A
+	 * reader that is too slow gets what was queued and then an InternalError; nobody waits for it. All readers get one
+	 * and the same object for an event, so that it need be written but once.
 	 */
-	events(signal: AbortSignal): AsyncIterable<TaskEvent> {
-		const channel = new Channel<TaskEvent>(BEHIND);
+	items(signal: AbortSignal): AsyncIterable<StreamResponse> {
+		const channel = new Channel<StreamResponse>(BEHIND);
 		const leave = () => {
 			this.#channels.delete(channel);
 			channel.end();
@@ -147,15 +147,6 @@ export class TaskLog {
 		return () => void this.#readers.delete(reader);
 	}
 
-	/** What peers are told of an event; one and the same object for all of them, so that it need be written but once. */
-	forPeer(event: TaskEvent): StreamResponse | undefined {
-		const known = this.#items.get(event);
-		if (known) return known;
-		const item = forPeer(this, event);
-		if (item) this.#items.set(event, item);
-		return item;
-	}
-
 	/** Readers of all kinds that have not left. */
 	get readers(): number {
 		return this.#channels.size + this.#readers.size;
@@ -166,6 +157,12 @@ export class TaskLog {
 		// The machine's clock may be set back; the times of a task never run backwards.
 		this.#stamp = Math.max(this.#stamp, timestamp === undefined ? this.#clock.now() : Date.parse(timestamp));
 		return { ...event, status: { ...event.status, timestamp: new Date(this.#stamp).toISOString() } };
+	}
+
+	#send(event: TaskEvent): void {
+		const item = forPeer(this, event);
+		if (!item) return;
+		for (const channel of this.#channels) if (!channel.push(item)) this.#channels.delete(channel);
 	}
 
 	#tell(reader: Reader, event: TaskEvent): void {

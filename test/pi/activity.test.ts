@@ -16,8 +16,10 @@ function stage(wanted = true) {
 	const footers: (string | undefined)[] = [];
 	const screen: Screen = {
 		mode: "tui",
+		idle: true,
 		notify: (text, kind) => toasts.push(`${kind}: ${text}`),
 		status: (text) => footers.push(text),
+		working: () => undefined,
 		dialog: async () => undefined,
 	};
 	const status = (): ServerStatus => ({

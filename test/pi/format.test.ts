@@ -1,15 +1,6 @@
 import assert from "node:assert/strict";
 import type { PeerReply } from "../../src/peers/reply.ts";
-import {
-	duration,
-	failureText,
-	framed,
-	headline,
-	plain,
-	progressText,
-	replyText,
-	stateWord,
-} from "../../src/pi/format.ts";
+import { duration, failureText, framed, headline, progressText, replyText, stateWord } from "../../src/pi/format.ts";
 import { contextId, taskId } from "../../src/protocol/types.ts";
 
 const reply = (facts: Partial<PeerReply>): PeerReply => ({
@@ -90,10 +81,10 @@ describe("pi/format", () => {
 		assert.match(text, /a2a_call\(agent: "w", message: your answer, context_id: "ctx-1"\)/);
 	});
 
-	it("shows text of a peer without terminal sequences, control, bidi and invisible characters", () => {
+	it("shows text of a peer without terminal sequences, control and bidi characters, and keeps its lines", () => {
 		// R138
-		assert.equal(plain("a\x1b[31mb\x1b]0;t\x07c\u200bd\u202ee\r\nf\tg\x00"), "abcde\nf\tg");
-		assert.equal(plain("état 🧪 北京"), "état 🧪 北京");
+		const text = framed("w", "a\x1b[31mb\x1b]0;t\x07d\u202ee\r\nf\tg\x00\nétat 🧪 北京", "n");
+		assert.equal(text.split("\n").slice(1, -1).join("\n"), "abde\nf\tg\nétat 🧪 北京");
 	});
 
 	it("cannot be led out of the frame by the peer's words or name", () => {

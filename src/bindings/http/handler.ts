@@ -80,8 +80,7 @@ function routesOf(parts: HandlerParts): ReadonlyMap<string, Route> {
 		verb: "GET",
 		open: true,
 		relayed: true,
-		answer: (request) =>
-			cardReply(parts.card(request), versionOf(request), request.headers["if-none-match"]),
+		answer: (request) => cardReply(parts.card(request), versionOf(request), request.headers["if-none-match"]),
 	};
 	return new Map<string, Route>([
 		...CARD_PATHS.map((path): [string, Route] => [path, card]),
@@ -146,7 +145,8 @@ function versionOf(request: HttpRequest): string | undefined {
 
 function credentialOf(request: HttpRequest): Credential {
 	const { headers, remoteAddress: address, via } = request;
-	const asserted = headers["x-a2a-identity"];
+	// Down a channel the gateway says whom it speaks for; that is a name to show and nothing more, like the other.
+	const asserted = headers[via ? "x-gateway-caller" : "x-a2a-identity"];
 	const said = asserted === undefined ? {} : { asserted };
 	if (via) return { scheme: "gateway", key: via.gateway, address, ...said };
 	const token = bearerToken(headers.authorization);

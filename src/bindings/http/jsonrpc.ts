@@ -45,7 +45,8 @@ export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<
 	let id: RpcId = null;
 	try {
 		const request = readRequest(incoming.text);
-		if (request.id === undefined) throw new A2AError("InvalidRequestError", "Not a valid JSON-RPC request: id is missing");
+		if (request.id === undefined)
+			throw new A2AError("InvalidRequestError", "Not a valid JSON-RPC request: id is missing");
 		id = request.id;
 		const version = readVersion(incoming.version);
 		const method = operationFor(request.method);

@@ -80,11 +80,13 @@ export async function listen(
 		}
 	}
 	// The wall: whatever a request does, it ends at most its own connection.
-	function serve(message: IncomingMessage, response: ServerResponse, invite = () => undefined as void): void {
-		answer(message, response, invite).catch((error) => {
-			log.warn("Could not finish the answer to a request", error);
+	function serve(message: IncomingMessage, response: ServerResponse, invite: () => void = () => undefined): void {
+		const cut = (error: unknown) => {
 			response.destroy();
-		});
+			log.warn("Could not finish the answer to a request", error);
+		};
+		const evenWithoutLog = () => undefined;
+		answer(message, response, invite).catch(cut).catch(evenWithoutLog);
 	}
 
 	const server = createServer({

@@ -13,7 +13,11 @@ export interface HttpReply {
 
 /** A JSON reply. `text` is already serialised. Replies are about one caller's tasks, so no cache may keep them. */
 export function jsonText(status: number, text: string, headers: Readonly<Record<string, string>> = {}): HttpReply {
-	return { status, headers: { "content-type": "application/json", "cache-control": "no-store", ...headers }, body: text };
+	return {
+		status,
+		headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
+		body: text,
+	};
 }
 
 /** A JSON reply. */

@@ -87,10 +87,13 @@ export class NodeRequest implements HttpRequest {
 			}
 			function take(chunk: Buffer): void {
 				size += chunk.length;
-				if (size > maxBytes) return settle(() => reject(tooLarge(maxBytes)));
-				chunks.push(chunk);
-				cancel();
-				cancel = clock.after(STALL_MS, stalled);
+				if (size > maxBytes) {
+					settle(() => reject(tooLarge(maxBytes)));
+				} else {
+					chunks.push(chunk);
+					cancel();
+					cancel = clock.after(STALL_MS, stalled);
+				}
 			}
 			function stalled(): void {
 				const text = `The rest of the body did not arrive within ${STALL_MS / 1000} s`;

@@ -33,7 +33,8 @@ const speaksV03 = (card: AgentCard) =>
 
 /** The members of both forms in one object; the security schemes, which have one name and two forms, are merged. */
 function forBoth(old: object, card: AgentCard): object {
-	const before: Readonly<Record<string, unknown>> = "securitySchemes" in old ? { ...(old.securitySchemes as object) } : {};
+	const before: Readonly<Record<string, unknown>> =
+		"securitySchemes" in old ? { ...(old.securitySchemes as object) } : {};
 	const schemes = Object.entries(card.securitySchemes ?? {}).map(([name, scheme]) => [
 		name,
 		{ ...(before[name] as object | undefined), ...scheme },

@@ -128,17 +128,3 @@ export function downcastCard(card: AgentCard): object {
 		skills: skills.map(downcastSkill),
 	};
 }
-
-/**
- * One card for readers of both versions, who each find their own members and ignore the others (§5.7): for a request
- * that does not say which version it wants.
- */
-export function cardForBoth(card: AgentCard): object {
-	const old = downcastCard(card) as Loose;
-	const oldSchemes = isObject(old.securitySchemes) ? old.securitySchemes : {};
-	const schemes = Object.entries(card.securitySchemes ?? {}).map(([name, scheme]) => {
-		const before = oldSchemes[name];
-		return [name, { ...(isObject(before) ? before : {}), ...scheme }];
-	});
-	return { ...old, ...card, ...(schemes.length > 0 ? { securitySchemes: Object.fromEntries(schemes) } : {}) };
-}

@@ -1,0 +1,128 @@
+/** Reading a peer's event stream (§9.4.2). */
+import { A2AError } from "../../protocol/errors.ts";
+import { type RpcId, readReply } from "../../protocol/jsonrpc.ts";
+import { SseParser } from "../../protocol/sse.ts";
+import { isTerminal } from "../../protocol/task.ts";
+import type { StreamResponse } from "../../protocol/types.ts";
+import { resultIn } from "./answer.ts";
+import { type Answer, type Ask, place } from "./exchange.ts";
+import { type Fetching, httpRequest } from "./fetch.ts";
+import { essence } from "./gate.ts";
+import { type Limit, seconds } from "./limits.ts";
+
+interface Reading<T> {
+	readonly id: RpcId;
+	readonly limit: Limit;
+	readonly decode: (value: unknown) => T;
+}
+
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+const MAX_STREAM_BYTES = 128 * 1024 * 1024;
+const MAX_EVENTS = 200_000;
+/** The longest answer that is no stream. */
+const MAX_REPLY_BYTES = 32 * 1024 * 1024;
+
+/**
+ * The items of a stream, until a task ends or the peer ends the stream. Throws before the first item when the peer
+ * refuses. A stream that breaks off, or stays silent for too long, throws with `details.metadata.broken` "stream":
+ * what became of the task is then not known, and asking for it is up to the caller.
+ */
+export async function* readStream<T extends StreamResponse>(
+	ask: Ask,
+	how: Fetching & { readonly streamTimeoutMs: number },
+	reading: Reading<T>,
+): AsyncGenerator<T, void, undefined> {
+	const { limit, id, decode } = reading;
+	const { streamTimeoutMs } = how;
+	const silence = () => {
+		limit.set(streamTimeoutMs, () => {
+			const text = `Nothing came from ${place(ask.url)} for ${seconds(streamTimeoutMs)}, our own limit (timeouts.stream)`;
+			return new A2AError("PeerTimeoutError", text, { metadata: { broken: "stream" } });
+		});
+	};
+	silence();
+	// Only an answer that has not begun is asked for again: after its first event a second try could double the work.
+	const answer = await httpRequest(ask, how, limit.signal);
+	if (answer.status !== 200 || essence(answer.headers["content-type"]) !== "text/event-stream") {
+		const bytes = await answer.bytes(MAX_REPLY_BYTES);
+		limit.lift();
+		// Peers that cannot stream may answer all the same, with the one reply there is.
+		yield decode(resultIn(answer, bytes, id, how.clock.now()));
+		return;
+	}
+	let first = true;
+	try {
+		for await (const data of texts(answer, silence)) {
+			// A reader takes its time; that is no silence of the peer.
+			limit.lift();
+			const item = decode(readReply(parsed(data, answer), id));
+			yield item;
+			if (isEnd(item, first)) return;
+			first = false;
+			silence();
+		}
+	} finally {
+		answer.drop();
+	}
+}
+
+/** After the end of the task, or a message that is the whole answer, nothing can follow, whatever the peer does. */
+function isEnd(item: StreamResponse, first: boolean): boolean {
+	if ("task" in item) return isTerminal(item.task.status.state);
+	if ("statusUpdate" in item) return isTerminal(item.statusUpdate.status.state);
+	return first && "message" in item;
+}
+
+/** The data of each event. `heard` is told of every byte, comments included. */
+async function* texts(answer: Answer, heard: () => void): AsyncGenerator<string, void, undefined> {
+	const parser = new SseParser({ maxBytes: MAX_EVENT_BYTES });
+	let bytes = 0;
+	let events = 0;
+	let cut: unknown;
+	try {
+		for await (const chunk of answer.chunks()) {
+			heard();
+			bytes += chunk.length;
+			for (const { data } of parser.push(chunk)) {
+				events += 1;
+				yield data;
+			}
+			if (bytes > MAX_STREAM_BYTES || events > MAX_EVENTS) {
+				const text = `The stream of ${place(answer.url)} is longer than ${MAX_STREAM_BYTES} bytes or ${MAX_EVENTS} events`;
+				throw new A2AError("InvalidAgentResponseError", text);
+			}
+		}
+	} catch (error) {
+		if (!(error instanceof A2AError) || error.name !== "PeerUnreachableError") throw error;
+		cut = error;
+	}
+	// The last event may lack only the blank line behind it.
+	const rest = parser.rest();
+	if (rest !== "" && isWhole(rest)) yield rest;
+	else if (rest !== "" || cut !== undefined) throw broken(answer, cut);
+	else return;
+	if (cut !== undefined) throw broken(answer, cut);
+}
+
+function broken(answer: Answer, cause: unknown): A2AError {
+	const text = `The stream of ${place(answer.url)} broke off`;
+	return new A2AError("PeerUnreachableError", text, { metadata: { broken: "stream" }, cause });
+}
+
+function isWhole(text: string): boolean {
+	try {
+		JSON.parse(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function parsed(data: string, answer: Answer): unknown {
+	try {
+		return JSON.parse(data);
+	} catch (cause) {
+		const text = `An event in the stream of ${place(answer.url)} is not JSON`;
+		throw new A2AError("InvalidAgentResponseError", text, { cause });
+	}
+}

@@ -1,0 +1,71 @@
+/** Who may, and how much: refusals before anything has happened. */
+import { remember } from "../lib/bounded.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Policy, Step } from "../protocol/agent.ts";
+import { A2AError } from "../protocol/errors.ts";
+import type { Message } from "../protocol/types.ts";
+import { buckets } from "./buckets.ts";
+
+/** Lets in whom the operator named. An empty list names everybody who got past `identify`. */
+export function trusted(options: {
+	readonly trustedPeers: readonly string[];
+	readonly allowAllUsers: boolean;
+}): Policy {
+	const names = new Set(options.trustedPeers.flatMap((name) => (name.includes(":") ? [name] : [name, `peer:${name}`])));
+	const open = names.size === 0 || options.allowAllUsers;
+	return ({ call: { caller } }) => {
+		if (!open && !names.has(caller.id)) throw new A2AError("UntrustedCallerError");
+		return undefined;
+	};
+}
+
+/** At most `perMinute` requests a minute from one caller. */
+export function rateLimited(options: { readonly perMinute: number; readonly clock: Clock }): Policy {
+	const requests = buckets(options);
+	return ({ call: { caller } }) => {
+		const wait = requests.take(caller.id);
+		if (wait === 0) return undefined;
+		throw new A2AError("RateLimitedError", `Too many requests; try again in ${wait} s`, { retryAfter: wait });
+	};
+}
+
+/** A conversation without a turn for this long starts counting anew. */
+const IDLE_MS = 600_000;
+const MAX_CONTEXTS = 10_000;
+
+const messageOf = (step: Step): Message | undefined =>
+	step.operation === "SendMessage" || step.operation === "SendStreamingMessage" ? step.params.message : undefined;
+
+/**
+ * Ends conversations in which agents only answer each other: more than `max` turns of one caller in one context, or a
+ * message that says it has been handed on `max` times already (`pi/hops` in its metadata, which our own calls carry).
+ */
+export function turnCapped(options: { readonly max: number; readonly clock: Clock }): Policy {
+	const { max, clock } = options;
+	const turns = new Map<string, { count: number; at: number }>();
+	return (step) => {
+		const message = messageOf(step);
+		if (!message || max === Number.POSITIVE_INFINITY) return undefined;
+		const hops = message.metadata?.["pi/hops"];
+		if (typeof hops === "number" && hops >= max) {
+			throw new A2AError(
+				"TurnLimitError",
+				`This work has been handed on ${max} times; do it yourself or report back instead of asking another agent`,
+			);
+		}
+		if (message.contextId === undefined) return undefined;
+		const key = JSON.stringify([step.call.caller.id, message.contextId]);
+		const now = clock.now();
+		const known = turns.get(key);
+		const count = known && now - known.at < IDLE_MS ? known.count + 1 : 1;
+		if (count > max) {
+			throw new A2AError(
+				"TurnLimitError",
+				`This conversation has had its ${max} turns; finish with what you have, or begin a new context`,
+				{ retryAfter: Math.ceil(IDLE_MS / 1000) },
+			);
+		}
+		remember(turns, key, { count, at: now }, MAX_CONTEXTS);
+		return undefined;
+	};
+}

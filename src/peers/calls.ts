@@ -1,0 +1,170 @@
+/** What can be asked of one peer: a call, how a task stands, its card. Knows the conversations and ends what runs. */
+import type { Connection } from "../bindings/binding.ts";
+import type { Clock } from "../lib/clock.ts";
+import { newContextId, newMessageId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import { oneLine } from "../lib/text.ts";
+import { A2AError } from "../protocol/errors.ts";
+import { contextId, type JsonObject, type TaskId, taskId } from "../protocol/types.ts";
+import { shownAddress } from "./address.ts";
+import { type CallRequest, callPeer } from "./call.ts";
+import type { Connect } from "./connect.ts";
+import type { Conversations } from "./conversations.ts";
+import type { Directory } from "./directory.ts";
+import type { Outbound } from "./outbound.ts";
+import type { Peer } from "./peer.ts";
+import { type Recorder, recorder } from "./record.ts";
+import { asPeerError, PeerError, type PeerReply } from "./reply.ts";
+import { taskStatus } from "./status.ts";
+import { summarize } from "./summary.ts";
+
+export interface CallsParts {
+	readonly directory: Directory;
+	readonly connect: Connect;
+	readonly conversations: Conversations;
+	readonly clock: Clock;
+	readonly log: Log;
+	/** Takes credentials out of what is written down. */
+	readonly redact: (text: string) => string;
+	/** Our own name, sent as `pi/self`; empty for none. */
+	readonly identity: string;
+	/** Limit of a call in milliseconds, where neither the caller nor the peer's entry gives one. */
+	readonly timeoutMs: number;
+	/** Longest pause between two polls, in milliseconds. */
+	readonly pollMs: number;
+}
+
+export interface Calls extends Pick<Outbound, "call" | "status" | "discover" | "close"> {
+	/** A connection to the peer. Throws a `PeerError`. */
+	open(peer: Peer, signal: AbortSignal): Promise<Connection>;
+}
+
+export function createCalls(parts: CallsParts): Calls {
+	const { directory, clock, log, pollMs } = parts;
+	const running = new Map<AbortController, Promise<unknown>>();
+
+	/** Runs `work` under a signal that aborts with the caller's and with `close`. */
+	async function owned<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+		const controller = new AbortController();
+		const stop = () => controller.abort();
+		if (signal.aborted) stop();
+		signal.addEventListener("abort", stop, { once: true });
+		const ending = work(controller.signal);
+		running.set(controller, ending);
+		try {
+			return await ending;
+		} finally {
+			running.delete(controller);
+			signal.removeEventListener("abort", stop);
+		}
+	}
+
+	async function open(peer: Peer, signal: AbortSignal): Promise<Connection> {
+		try {
+			return await parts.connect(peer, signal);
+		} catch (error) {
+			if (signal.aborted) throw new PeerError(`${peer.name}: the call was stopped.`, { peer: peer.name });
+			throw asPeerError(error, { peer: peer.name });
+		}
+	}
+
+	/** `ask`, whose outcome is written down. */
+	async function recorded(record: Recorder, ask: () => Promise<PeerReply>): Promise<PeerReply> {
+		try {
+			return await record.reply(await ask());
+		} catch (error) {
+			await record.failure(error);
+			throw error;
+		}
+	}
+
+	function metadata(hops = 0): JsonObject {
+		const self = oneLine(parts.identity, 80);
+		return { ...(self ? { "pi/self": self } : {}), "pi/hops": hops };
+	}
+
+	return {
+		open,
+
+		async call(agent, message, options) {
+			const peer = await directory.resolve(agent);
+			const context = options.contextId?.trim() ? contextId(options.contextId.trim()) : newContextId();
+			const record = recorder({ ...parts, peer, context, message });
+			const request = {
+				text: message,
+				contextId: context,
+				detached: options.detached,
+				metadata: metadata(options.hops),
+				timeoutMs: options.timeoutMs ?? limitOf(peer) ?? parts.timeoutMs,
+				onProgress: (progress) => {
+					record.progress(progress);
+					options.onProgress?.(progress);
+				},
+			} satisfies Omit<CallRequest, "signal">;
+			const facts = { peer: peer.name, clock, pollMs, newMessageId };
+			return owned(options.signal, async (signal) => {
+				const connection = await open(peer, signal);
+				const send = (task?: TaskId) => callPeer(connection, { ...request, signal, taskId: task }, facts);
+				if (options.taskId) return recorded(record, () => send(taskId(options.taskId ?? "")));
+				const question = await record.openQuestion();
+				return recorded(record, () => (question ? answer(send, question) : send()));
+			});
+		},
+
+		async status(agent, id, options) {
+			const peer = await directory.resolve(agent);
+			const { waitMs = 0, onProgress } = options;
+			const record = recorder({ ...parts, peer });
+			return owned(options.signal, async (signal) => {
+				const connection = await open(peer, signal);
+				const request = { taskId: taskId(id.trim()), waitMs, signal, onProgress };
+				return recorded(record, () => taskStatus(connection, request, { peer: peer.name, clock, pollMs }));
+			});
+		},
+
+		async discover(agent, signal) {
+			const peer = await directory.resolve(agent);
+			return owned(signal, async (within) => {
+				const { agent: operations, call, card } = await open(peer, within);
+				const shown = card();
+				if (!shown) throw new PeerError(`${peer.name} has no Agent Card.`, { peer: peer.name });
+				const url = shownAddress(peer.address);
+				if (!shown.capabilities.extendedAgentCard) return summarize(shown, url);
+				try {
+					return summarize(await operations.request("GetExtendedAgentCard", {}, call(within)), url);
+				} catch (error) {
+					// The extended card is for those whom the peer knows; everybody may read the public one.
+					const { message } = asPeerError(error, { peer: peer.name });
+					log.info(`The extended card was not shown: ${message}`);
+					return summarize(shown, url);
+				}
+			});
+		},
+
+		async close() {
+			const endings = [...running.values()];
+			for (const controller of running.keys()) controller.abort();
+			await Promise.allSettled(endings);
+		},
+	};
+}
+
+function limitOf(peer: Peer): number | undefined {
+	return peer.address.via === "http" ? peer.address.timeoutMs : undefined;
+}
+
+/** Answers the question that was open when we last heard; a peer that waits no more gets the message as a new task. */
+async function answer(send: (task?: TaskId) => Promise<PeerReply>, question: TaskId): Promise<PeerReply> {
+	try {
+		return await send(question);
+	} catch (error) {
+		const refusal = error instanceof PeerError ? error.cause : undefined;
+		if (!(refusal instanceof A2AError) || !REFUSALS.has(refusal.name)) throw error;
+		const note = `The peer no longer waits for an answer to ${question}, so this began a new task.`;
+		const reply = await send();
+		return { ...reply, notes: [note, ...reply.notes] };
+	}
+}
+
+/** With these the message has had no effect. */
+const REFUSALS: ReadonlySet<string> = new Set(["UnsupportedOperationError", "TaskNotFoundError"]);

@@ -1,0 +1,66 @@
+/** The live session of Pi as the host of an app. */
+import {
+	type ExtensionAPI,
+	type ExtensionContext,
+	getAgentDir,
+	type ToolDefinition,
+} from "@mariozechner/pi-coding-agent";
+import type { Runner, Turn } from "../agent/runner.ts";
+import type { App, Host } from "../app.ts";
+import type { Config } from "../config/keys.ts";
+import type { Loaded } from "../config/load.ts";
+import type { Log } from "../lib/log.ts";
+import { describeSession } from "./describe.ts";
+import { hostOf } from "./host.ts";
+import { judgeOf } from "./judge.ts";
+import { piRunner, sweepTranscripts } from "./sessions.ts";
+
+export interface AppHostParts {
+	readonly pi: ExtensionAPI;
+	/** The session's context. Throws once the session is over. */
+	readonly ctx: () => ExtensionContext;
+	readonly log: Log;
+	/** Tools of ours for a task that has passed through so many agents. */
+	readonly childTools: (hops: number) => readonly ToolDefinition[];
+}
+
+/** An app, and what Pi alone can do for it. */
+export interface HostedApp {
+	readonly app: App;
+	/** Deletes transcripts of tasks that are older than the configuration allows. */
+	sweep(): Promise<void>;
+}
+
+/** How many agents a task has passed through, counting this one. A caller may write anything there. */
+export function hopsOf({ message }: Pick<Turn, "message">): number {
+	const said = message.metadata?.["pi/hops"];
+	return typeof said === "number" && Number.isFinite(said) && said > 0 ? Math.floor(said) + 1 : 1;
+}
+
+/** Makes the app of the session behind `pi`. */
+export function appHost(
+	createApp: (loaded: Loaded, host: Host) => App,
+	loaded: Loaded,
+	{ pi, ctx, log, childTools }: AppHostParts,
+): HostedApp {
+	const agentDir = getAgentDir();
+	const host = hostOf(pi, ctx());
+	const tools = (turn: Turn) => childTools(hopsOf(turn));
+	const runner = ({ workspace, childTranscripts: transcripts }: Config): Runner =>
+		piRunner({ host, agentDir, workspace, transcripts, log, childTools: tools });
+	const app: App = createApp(loaded, {
+		agentDir,
+		cwd: host.cwd,
+		env: process.env,
+		projectTrusted: host.trusted,
+		runner,
+		describe: () => describeSession(pi, ctx()),
+		log,
+		judge: judgeOf(host, agentDir),
+	});
+
+	return {
+		app,
+		sweep: async () => void (await sweepTranscripts(agentDir, app.loaded.config.childTranscriptRetentionDays, log)),
+	};
+}

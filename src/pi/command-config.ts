@@ -1,0 +1,47 @@
+/** `/a2a-config`: the panel where there is a terminal, else the plain text. */
+import type { App } from "../app.ts";
+import { originText } from "../config/show.ts";
+import type { CommandSetting } from "./command-run.ts";
+import { UsageError } from "./commands.ts";
+import { createPanel } from "./panel.ts";
+import type { Edits, PanelState } from "./panel-rows.ts";
+
+/** Lines of the screen that are not the panel's: its own frame, the footer, some of the conversation. */
+const OTHER_LINES = 12;
+
+export async function config(args: string, setting: CommandSetting): Promise<void> {
+	const word = args.trim().toLowerCase();
+	if (word !== "" && word !== "show") throw new UsageError("a2a-config", `There is no ${word}.`);
+	if (word === "show" || setting.screen.mode !== "tui") return setting.say(setting.app.loaded.show());
+	const edits = await openPanel(setting);
+	if (!edits || edits.size === 0) return;
+	const effects = await setting.app.apply(edits);
+	setting.refresh();
+	setting.say(effects.length > 0 ? effects.join("\n") : "Saved.");
+}
+
+/** Values and origins of the configuration in force. */
+export function stateOf({ loaded }: App): Pick<PanelState, "value" | "origin"> {
+	const values = loaded.config as { readonly [key: string]: unknown };
+	return {
+		value: (key) => values[key],
+		origin: (key) => {
+			const origin = loaded.origins.get(key);
+			return !origin || origin.layer === "default" ? "" : originText(origin);
+		},
+	};
+}
+
+function openPanel({ app, screen }: CommandSetting): Promise<Edits | undefined> {
+	return screen.dialog((ui) =>
+		ui.custom<Edits>((tui, theme, _keys, done) =>
+			createPanel({
+				theme,
+				...stateOf(app),
+				height: () => Math.min(24, (process.stdout.rows ?? 24) - OTHER_LINES),
+				redraw: () => tui.requestRender(),
+				done,
+			}),
+		),
+	);
+}

@@ -1,0 +1,79 @@
+/** `/a2a-send` and `/a2a-broadcast`: what the user sends by hand. */
+import { oneLine, plain } from "../lib/text.ts";
+import type { FanOutcome } from "../peers/fanout.ts";
+import type { PeerReply, Progress } from "../peers/reply.ts";
+import { firstWord, flag, unquoted } from "./command-args.ts";
+import type { CommandSetting } from "./command-run.ts";
+import { UsageError } from "./commands.ts";
+import { failureText, headline, progressText } from "./format.ts";
+
+/** A footer that changes faster is not read. */
+const FOOTER_EVERY_MS = 250;
+
+/** Shows progress in the footer; call the result with nothing when it is over. */
+function footerFor({ screen, clock }: CommandSetting): (peer?: string, progress?: Progress) => void {
+	let at = Number.NEGATIVE_INFINITY;
+	return (peer, progress) => {
+		if (peer === undefined || progress === undefined) return screen.working(undefined);
+		if (clock.now() - at < FOOTER_EVERY_MS) return;
+		at = clock.now();
+		screen.working(oneLine(progressText(peer, { ...progress, text: "" }), 100));
+	};
+}
+
+/** A reply as people read it, with what they can do next. */
+function replyLines(agent: string, reply: PeerReply): string[] {
+	const next = reply.question !== undefined ? "To answer" : "To follow up";
+	const name = /\s/.test(agent) ? `"${agent}"` : agent;
+	return [
+		headline(reply),
+		plain(reply.question ?? reply.text).trim(),
+		reply.running ? `It is still running there; ask for task ${reply.taskId ?? "?"} with a2a_status.` : "",
+		...reply.notes.map((note) => oneLine(note, 400)),
+		reply.contextId && !reply.running
+			? `${next}: /a2a-send ${oneLine(name, 120)} --context ${reply.contextId} <msg>`
+			: "",
+	].filter((line) => line !== "");
+}
+
+export async function send(args: string, setting: CommandSetting): Promise<void> {
+	const [agent, rest] = firstWord(args);
+	const { value: contextId, rest: text } = flag(rest, "context");
+	const message = unquoted(text);
+	if (agent === "" || message === "") throw new UsageError("a2a-send", agent ? "What is the message?" : "To whom?");
+	const progress = footerFor(setting);
+	try {
+		const reply = await setting.app.outbound.call(agent, message, {
+			signal: setting.signal,
+			contextId,
+			onProgress: (now) => progress(agent, now),
+		});
+		setting.say(replyLines(agent, reply).join("\n"));
+	} catch (error) {
+		throw new Error(failureText(agent, error), { cause: error });
+	} finally {
+		progress();
+	}
+}
+
+function fanLines({ replies, failures }: FanOutcome): string {
+	const answers = replies.map((reply) => replyLines(reply.peer, reply).join("\n"));
+	return [...answers, ...failures.map(({ peer, error }) => failureText(peer, error))].join("\n\n");
+}
+
+export async function broadcast(args: string, setting: CommandSetting): Promise<void> {
+	const { value, rest } = flag(args, "agents");
+	const agents = [...new Set((value ?? "").split(",").map((name) => name.trim()))].filter((name) => name !== "");
+	const message = unquoted(rest);
+	if (agents.length === 0) throw new UsageError("a2a-broadcast", "To whom? Name the agents with --agents a,b,c.");
+	if (message === "") throw new UsageError("a2a-broadcast", "What is the message?");
+	const progress = footerFor(setting);
+	try {
+		const { signal } = setting;
+		setting.say(fanLines(await setting.app.outbound.broadcast(agents, message, { signal, onProgress: progress })));
+	} catch (error) {
+		throw new Error(failureText(agents.join(", "), error), { cause: error });
+	} finally {
+		progress();
+	}
+}

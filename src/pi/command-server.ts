@@ -1,0 +1,49 @@
+/** `/a2a-server` and `/a2a-status`. */
+import type { ServerStatus } from "../app.ts";
+import { oneLine } from "../lib/text.ts";
+import type { CommandSetting } from "./command-run.ts";
+import { UsageError } from "./commands.ts";
+import { metricsText } from "./format-lists.ts";
+
+/** Where the server listens and what it does, or that it does not run and why. */
+export function serverText(status: ServerStatus): string {
+	const problem = status.problem ? [`  Note: ${oneLine(status.problem, 400)}`] : [];
+	if (!status.running) return ["The A2A server is not running.", ...problem].join("\n");
+	const callers = status.callers.map((caller) => oneLine(caller, 60)).join(", ");
+	return [
+		`A2A server listening on ${status.host ?? "?"}:${status.port ?? "?"}.`,
+		...(status.cardUrl ? [`  Agent Card: ${status.cardUrl}`] : []),
+		...(status.inFlight > 0 ? [`  Inbound tasks: ${status.inFlight} (from ${callers})`] : []),
+		...problem,
+	].join("\n");
+}
+
+export async function server(args: string, { app, say, startServer, refresh }: CommandSetting): Promise<void> {
+	const word = args.trim().toLowerCase();
+	if (word === "start") {
+		await startServer();
+		say(serverText(app.server.status()));
+	} else if (word === "stop") {
+		const { running } = app.server.status();
+		await app.server.stop();
+		say(running ? "A2A server stopped." : "The A2A server is not running.");
+	} else if (word === "status") {
+		say(serverText(app.server.status()));
+	} else {
+		throw new UsageError("a2a-server", word === "" ? "What shall it do?" : `It cannot ${oneLine(word, 40)}.`);
+	}
+	refresh();
+}
+
+export function status(_args: string, { app, say }: CommandSetting): void {
+	const problems = app.loaded.problems.map((problem) => `- ${oneLine(problem.text, 400)}`);
+	say(
+		[
+			serverText(app.server.status()),
+			"",
+			"Metrics:",
+			metricsText(app.metrics.snapshot()) || "(nothing yet)",
+			...(problems.length > 0 ? ["", "Settings:", ...problems] : []),
+		].join("\n"),
+	);
+}

@@ -1,0 +1,4 @@
+/** A2A 0.3, translated at the door: the core has never heard of it. */
+export { downcastCard, upcastCard } from "./card.ts";
+export { downcastResult, upcastResult } from "./replies.ts";
+export { downcastParams, isV03Message, upcastParams, v03Method } from "./requests.ts";

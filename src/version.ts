@@ -1,0 +1,2 @@
+/** Version of this extension, as in package.json (a test keeps them equal). */
+export const VERSION = "0.7.0";
