@@ -89,12 +89,12 @@ function start(name: string, dir: string, cwd: string): Promise<PiRpc> {
 /** B's address, from the entry it keeps in its registry. */
 async function addressOf(dir: string): Promise<string> {
 	const registry = join(dir, "a2a_registry");
-	for (let tries = 0; tries < 200; tries++) {
+	for (let tries = 0; tries < 600; tries++) {
 		const file = existsSync(registry) ? readdirSync(registry).find((name) => name.endsWith(".json")) : undefined;
 		if (file) return (JSON.parse(readFileSync(join(registry, file), "utf8")) as { url: string }).url;
 		await new Promise((resolve) => setTimeout(resolve, 50));
 	}
-	throw new Error("B's server did not announce itself within 10 s");
+	throw new Error("B's server did not announce itself within 30 s");
 }
 
 const auditOf = (dir: string): string[] =>

@@ -1,11 +1,5 @@
 /** Finds secrets inside one word (a run without blanks). Pure; every search costs the length of the word. */
-import {
-	isPlaceholder,
-	isSecretValue,
-	isStandaloneSecret,
-	TOKEN_SHAPES,
-	tokenKind,
-} from "./redact-patterns.ts";
+import { isPlaceholder, isSecretValue, isStandaloneSecret, TOKEN_SHAPES, tokenKind } from "./redact-patterns.ts";
 
 /** A part of a word that must not be shown: `[start, end)` and the kind that its placeholder names. */
 export interface Finding {
@@ -29,7 +23,11 @@ const isNameChar = (char: string | undefined): boolean => char !== undefined && 
  * The value that begins at `from`: without its quotes, up to the closing quote or the next sign that ends a value.
  * `stop`, where the unquoted value before ended, saves the search when it lies ahead.
  */
-export function valueAt(word: string, from: number, stop = -1): { readonly start: number; readonly end: number; readonly stop: number } {
+export function valueAt(
+	word: string,
+	from: number,
+	stop = -1,
+): { readonly start: number; readonly end: number; readonly stop: number } {
 	let start = from;
 	if (/^[bruf@$]{0,2}["'`]/.test(word.slice(start, start + 3))) start += word.slice(start).search(/["'`]/);
 	while (word[start] === "\\" && /["'\\]/.test(word[start + 1] ?? "")) start++;
@@ -88,7 +86,10 @@ export function findTokens(word: string): Finding[] {
 		if (kind === undefined) continue;
 		found.push({ start: match.index, end: match.index + text.length, kind });
 		// The secret half of an AWS pair in a table.
-		const pair = kind === "aws-key" ? /^[^A-Za-z0-9]{1,4}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/.exec(word.slice(match.index + text.length)) : null;
+		const pair =
+			kind === "aws-key"
+				? /^[^A-Za-z0-9]{1,4}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/.exec(word.slice(match.index + text.length))
+				: null;
 		if (pair?.[1] !== undefined) {
 			const start = match.index + text.length + pair[0].length - 40;
 			found.push({ start, end: start + 40, kind: "aws-key" });
@@ -102,7 +103,9 @@ const isPassword = (text: string): boolean => text !== "" && !isPlaceholder(text
 /** The last field of a line of `.pgpass`: `host:port:database:user:password`. */
 function findPgpass(word: string): Finding[] {
 	const value = /^[\w.*-]{1,253}:(?:\d{1,5}|\*):[\w*-]{1,64}:[\w*-]{1,64}:(\S{8,128})$/.exec(word)?.[1];
-	return value !== undefined && isSecretValue(value) ? [{ start: word.length - value.length, end: word.length, kind: "password" }] : [];
+	return value !== undefined && isSecretValue(value)
+		? [{ start: word.length - value.length, end: word.length, kind: "password" }]
+		: [];
 }
 
 /** Passwords in addresses (`scheme://user:password@host`), data source names and `.pgpass` lines. */
@@ -163,12 +166,20 @@ export function findEmails(word: string): Finding[] {
 	const found: Finding[] = [];
 	if (!/@|%40|0040|&#/.test(word)) return found;
 	for (const at of word.matchAll(/@|%40|\\u0040|&#(?:64|x40);/gi)) {
-		const local = /[A-Za-z0-9_+](?:[A-Za-z0-9._%+-]{0,63})$/.exec(word.slice(Math.max(0, at.index - 64), at.index));
+		let start = at.index;
+		while (at.index - start < 64 && /[\w.%+-]/.test(word[start - 1] ?? "")) start--;
+		while (/[.%-]/.test(word[start] ?? "")) start++;
+		const local = word.slice(start, at.index);
+		if (local === "" || local === "git") continue;
 		const from = at.index + at[0].length;
-		const domain = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24})(?![\w(-]|\.\w)/.exec(word.slice(from, from + 320));
-		if (!local || !domain || !isHost(domain[0])) continue;
-		let start = at.index - local[0].length;
-		if (local[0] === "git" || (word.lastIndexOf("://", start) >= 0 && !/[/?#=]/.test(word.slice(word.lastIndexOf("://", start) + 3, start)))) continue;
+		const domain =
+			/^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}(?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24})(?![\w(-]|\.\w)/.exec(
+				word.slice(from, from + 320),
+			);
+		if (!domain || !isHost(domain[0])) continue;
+		// The user of an address (ssh://me@host) is no mail address.
+		const scheme = word.lastIndexOf("://", start);
+		if (scheme >= 0 && !/[/?#=]/.test(word.slice(scheme + 3, start))) continue;
 		// The letter of an escape such as \n is not part of the name.
 		if (word[start - 1] === "\\" && /[nrt]/.test(word[start] ?? "")) start++;
 		found.push({ start, end: from + domain[0].length, kind: "email" });
@@ -179,12 +190,15 @@ export function findEmails(word: string): Finding[] {
 const PRINTABLE = /^[\t\n\r\x20-\x7e]+$/;
 const bytes = (text: string, encoding: "base64" | "hex"): string => Buffer.from(text, encoding).toString("latin1");
 const codes = (text: string, digits: RegExp): string =>
-	[...text.matchAll(digits)].map((code) => String.fromCharCode(Number.parseInt(code[1] ?? code[2] ?? "", code[1] ? 16 : 10))).join("");
+	[...text.matchAll(digits)]
+		.map((code) => String.fromCharCode(Number.parseInt(code[1] ?? code[2] ?? "", code[1] ? 16 : 10)))
+		.join("");
 
 const ENCODINGS: readonly { readonly run: RegExp; readonly decode: (run: string) => string | undefined }[] = [
 	{
 		run: /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}={0,2}/g,
-		decode: (run) => (PRINTABLE.test(bytes(run.slice(0, 12), "base64")) ? bytes(run, "base64").replace(/[^\x20-\x7e]$/, "") : undefined),
+		decode: (run) =>
+			PRINTABLE.test(bytes(run.slice(0, 12), "base64")) ? bytes(run, "base64").replace(/[^\x20-\x7e]$/, "") : undefined,
 	},
 	{ run: /(?<![0-9a-f])(?:[2-7][0-9a-f]|0[9ad]){12,}(?![0-9a-f])/gi, decode: (run) => bytes(run, "hex") },
 	{ run: /(?:%[0-9a-f]{2}){8,}/gi, decode: (run) => codes(run, /%([0-9a-f]{2})/gi) },

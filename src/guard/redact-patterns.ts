@@ -16,7 +16,11 @@ interface Shape {
 const SHAPES: readonly Shape[] = [
 	{ kind: "jwt", shape: "eyJ[\\w-]{8,2000}\\.[\\w-]{4,2500}(?:\\.[\\w-]{0,2500}){0,3}", sure: true },
 	{ kind: "api-key", shape: "sk-[A-Za-z0-9][\\w-]{16,300}" },
-	{ kind: "api-key", shape: "(?:csk|tvly|tgp|xai|gsk|pplx|nvapi|fw|jina|r8|hf|api_org|esecret|sk|rk|ek|re|whsec|pcsk|lsv2_[a-z]{2})[-_][A-Za-z0-9_+/=-]{20,250}" },
+	{
+		kind: "api-key",
+		shape:
+			"(?:csk|tvly|tgp|xai|gsk|pplx|nvapi|fw|jina|r8|hf|api_org|esecret|sk|rk|ek|re|whsec|pcsk|lsv2_[a-z]{2})[-_][A-Za-z0-9_+/=-]{20,250}",
+	},
 	// Any vendor that writes "name_live_…" or "name_pat_…".
 	{
 		kind: "token",
@@ -26,7 +30,11 @@ const SHAPES: readonly Shape[] = [
 	{ kind: "api-key", shape: "AIza[\\w-]{30,45}" },
 	{ kind: "api-key", shape: "key-[0-9a-f]{32}|fc-[0-9a-f]{32}|pa-[\\w-]{40,50}|[a-f0-9]{32}-us\\d{1,2}" },
 	{ kind: "api-key", shape: "(?:SK|AP)[a-f0-9]{32}|SG\\.[\\w-]{16,32}\\.[\\w-]{32,64}|EZ[AT]K[A-Za-z0-9]{40,60}" },
-	{ kind: "api-key", shape: "(?:sdk|api|mob)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", sure: true },
+	{
+		kind: "api-key",
+		shape: "(?:sdk|api|mob)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+		sure: true,
+	},
 	{ kind: "token", shape: "(?:ya29\\.|GOCSPX-|1//0)[\\w-]{20,250}" },
 	{ kind: "token", shape: "(?:gh[a-z]_|github_pat_)[A-Za-z0-9_]{30,255}" },
 	{
@@ -35,15 +43,35 @@ const SHAPES: readonly Shape[] = [
 	},
 	{ kind: "token", shape: "AT(?:ATT|BB|CTT|STT)[\\w=+/-]{24,300}" },
 	{ kind: "token", shape: "npm_[A-Za-z0-9]{30,50}|pypi-[\\w-]{40,400}|rubygems_[A-Za-z0-9]{40,60}|cio[A-Za-z0-9]{32}" },
-	{ kind: "token", shape: "oy2[a-z0-9]{43}|AKCp[A-Za-z0-9]{60,80}|CLOJARS_[a-z0-9]{50,70}|dckr_[a-z]{3}_[\\w-]{20,60}" },
+	{
+		kind: "token",
+		shape: "oy2[a-z0-9]{43}|AKCp[A-Za-z0-9]{60,80}|CLOJARS_[a-z0-9]{50,70}|dckr_[a-z]{3}_[\\w-]{20,60}",
+	},
 	{ kind: "aws-key", shape: "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])", sure: true },
-	{ kind: "token", shape: "(?:lin_(?:api|oauth)|phx|ntn|secret|sbp|sb_secret|rnd|nfp|vcp|pul|ico|aio|pnu|duffel|tfp|figd|figu|glsa|glc|sntry[su]|sq[aup]|CCIPAT|bkua|bkct|pnfp|shippo|rdme|FLWSECK|fo1|fm[12])_[A-Za-z0-9_.+/=-]{20,300}" },
-	{ kind: "token", shape: "(?:pul|tskey|CFPAT|PMAK|HRKU|NR(?:AK|II|RA)|sq0[a-z]{3}|xkeysib|xsmtpsib|pat-[a-z]{2,3}\\d|ico|ops|mlsn\\.?)-[A-Za-z0-9][\\w.-]{18,300}" },
-	{ kind: "token", shape: "dapi[0-9a-f]{32}|dkea[0-9a-f]{32}|shp(?:at|ss|ca|pa|ua)_[0-9a-f]{32}|pat[A-Za-z0-9]{14}\\.[a-f0-9]{40,64}" },
+	{
+		kind: "token",
+		shape:
+			"(?:lin_(?:api|oauth)|phx|ntn|secret|sbp|sb_secret|rnd|nfp|vcp|pul|ico|aio|pnu|duffel|tfp|figd|figu|glsa|glc|sntry[su]|sq[aup]|CCIPAT|bkua|bkct|pnfp|shippo|rdme|FLWSECK|fo1|fm[12])_[A-Za-z0-9_.+/=-]{20,300}",
+	},
+	{
+		kind: "token",
+		shape:
+			"(?:pul|tskey|CFPAT|PMAK|HRKU|NR(?:AK|II|RA)|sq0[a-z]{3}|xkeysib|xsmtpsib|pat-[a-z]{2,3}\\d|ico|ops|mlsn\\.?)-[A-Za-z0-9][\\w.-]{18,300}",
+	},
+	{
+		kind: "token",
+		shape: "dapi[0-9a-f]{32}|dkea[0-9a-f]{32}|shp(?:at|ss|ca|pa|ua)_[0-9a-f]{32}|pat[A-Za-z0-9]{14}\\.[a-f0-9]{40,64}",
+	},
 	{ kind: "token", shape: "do[opr]_v1_[a-f0-9]{40,80}", sure: true },
 	{ kind: "token", shape: "hv[sbr]\\.[\\w-]{20,300}|s\\.[A-Za-z0-9]{24}(?![A-Za-z0-9_(])|ops_eyJ[\\w=+/-]{60,900}" },
-	{ kind: "token", shape: "dp\\.[a-z]{2,5}\\.[\\w.-]{30,60}|dt0[a-z]\\d\\d\\.[A-Z0-9]{24}\\.[A-Z0-9]{64}|sl\\.[\\w-]{60,200}" },
-	{ kind: "token", shape: "LTAI[A-Za-z0-9]{16,24}|AKID[A-Za-z0-9]{32}|AQVN[\\w-]{35,38}|FlyV1 ?fm[12]_[\\w=+/,-]{40,900}" },
+	{
+		kind: "token",
+		shape: "dp\\.[a-z]{2,5}\\.[\\w.-]{30,60}|dt0[a-z]\\d\\d\\.[A-Z0-9]{24}\\.[A-Z0-9]{64}|sl\\.[\\w-]{60,200}",
+	},
+	{
+		kind: "token",
+		shape: "LTAI[A-Za-z0-9]{16,24}|AKID[A-Za-z0-9]{32}|AQVN[\\w-]{35,38}|FlyV1 ?fm[12]_[\\w=+/,-]{40,900}",
+	},
 	{ kind: "token", shape: "[A-Za-z0-9]{14}\\.atlasv1\\.[\\w-]{40,100}", sure: true },
 	{ kind: "token", shape: "xox(?:[a-z]\\.xox[a-z]|[a-z])-[A-Za-z0-9%-]{12,300}|xapp-\\d-[A-Za-z0-9-]{16,200}" },
 	{ kind: "token", shape: "[MNO][\\w-]{23,27}\\.[\\w-]{6}\\.[\\w-]{27,45}|\\d{8,10}:[\\w-]{35}(?![\\w-])" },
@@ -58,7 +86,10 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /** Every shape at once, at the start of a run of letters and digits or behind an escape. */
-export const TOKEN_SHAPES = new RegExp(`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}|/bot|\\\\[nrt]))(?:${SHAPES.map((row) => row.shape).join("|")})`, "g");
+export const TOKEN_SHAPES = new RegExp(
+	`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-F]{2}|/bot|\\\\[nrt]))(?:${SHAPES.map((row) => row.shape).join("|")})`,
+	"g",
+);
 
 const ROWS = SHAPES.map((row) => ({ ...row, at: new RegExp(row.shape, "y") }));
 
@@ -198,13 +229,20 @@ export function isSecretValue(value: string): boolean {
 /** The same where only a word before hints at a secret ("token 4f…"): surely random, and no id or digest. */
 export function isStandaloneSecret(value: string): boolean {
 	if (value.length < 10 || !isMixed(value) || !isSecretValue(value) || !/[A-Za-z0-9_+/=]{8}/.test(value)) return false;
-	if (/^[0-9a-f]{7,12}$|^[0-9a-f]{8}-[0-9a-f]{4}-|^(?:task|ctx|msg|art|reply|req|run|call)[-_]/i.test(value)) return false;
+	if (/^[0-9a-f]{7,12}$|^[0-9a-f]{8}-[0-9a-f]{4}-|^(?:task|ctx|msg|art|reply|req|run|call)[-_]/i.test(value))
+		return false;
 	return randomness(value) > (/[0-9]/.test(value) ? 4 : 9);
 }
 
 /** Random beyond doubt, mixed in case, and no path, digest or id: a secret under a name that says little (`key`). */
 export const isVeryRandom = (value: string): boolean =>
-	value.length >= 20 && value.length <= 512 && /^[\w+/=~-]+$/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value) && isSecretValue(value) && randomness(value) > 10;
+	value.length >= 20 &&
+	value.length <= 512 &&
+	/^[\w+/=~-]+$/.test(value) &&
+	/[a-z]/.test(value) &&
+	/[A-Z]/.test(value) &&
+	isSecretValue(value) &&
+	randomness(value) > 10;
 
 /** Whether a line on its own goes on with a token that the line before broke off. */
 export const isContinuation = (text: string): boolean =>

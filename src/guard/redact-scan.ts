@@ -29,7 +29,18 @@ import {
  * What the words so far make of the next one. `value`: the value of a secret's name. `word`: only the name came
  * before, a separator or the value may follow. `scheme`: the value of an Authorization header.
  */
-type Expected = "value" | "word" | "scheme" | "credential" | "bearer" | "basic" | "userpass" | "name" | "map" | "pair" | "jwk";
+type Expected =
+	| "value"
+	| "word"
+	| "scheme"
+	| "credential"
+	| "bearer"
+	| "basic"
+	| "userpass"
+	| "name"
+	| "map"
+	| "pair"
+	| "jwk";
 
 interface Await {
 	readonly what: Expected;
@@ -93,7 +104,8 @@ export class Scan {
 		const line = text.lastIndexOf("\n");
 		if (line >= 0) this.#indent = text.length - line - 1;
 		this.#lineStart = line >= 0 ? /^\s*$/.test(text.slice(line)) : this.#lineStart && /^\s*$/.test(text);
-		this.#line = line >= 0 ? text.slice(Math.max(line + 1, text.length - LINE)) : `${this.#line}${text.slice(-LINE)}`.slice(-LINE);
+		this.#line =
+			line >= 0 ? text.slice(Math.max(line + 1, text.length - LINE)) : `${this.#line}${text.slice(-LINE)}`.slice(-LINE);
 	}
 
 	/** What stands between two words. */
@@ -107,8 +119,7 @@ export class Scan {
 			else if (this.#expected) this.#expected = { ...this.#expected, newline: false };
 			if (this.#carry) this.#carry = "joined";
 			if (this.#pem?.header) this.#pem = { ...this.#pem, header: false };
-		}
-		else this.#line = `${this.#line}${text.slice(-8)}`.slice(-LINE);
+		} else this.#line = `${this.#line}${text.slice(-8)}`.slice(-LINE);
 		if (!this.#pem?.seen) return text;
 		this.#held += text;
 		if (this.#held.length < 200) return "";
@@ -167,7 +178,8 @@ export class Scan {
 		}
 		const stop = word.search(/-{4,5} ?END|-{4,5}$/);
 		const body = stop < 0 ? word : word.slice(0, stop);
-		const parts = /^((?:\\{1,4}[nrt]|["'`+,>])*)((?:[A-Za-z0-9+/=]|\\{1,4}[nrt])*)((?:\\{1,4}[nrt]|["'`+,;)}\]\\])*)$/.exec(body);
+		const parts =
+			/^((?:\\{1,4}[nrt]|["'`+,>])*)((?:[A-Za-z0-9+/=]|\\{1,4}[nrt])*)((?:\\{1,4}[nrt]|["'`+,;)}\]\\])*)$/.exec(body);
 		const enough = parts?.[2] !== undefined && (pem.seen || /[A-Za-z0-9+/=]{16}/.test(parts[2]));
 		if (!parts || !enough) {
 			this.#pem = undefined;
@@ -179,7 +191,9 @@ export class Scan {
 		// All lines of the key share one placeholder; a line break before the closing mark stays.
 		const held = tail !== "" && body === "" ? this.#release() : "";
 		if (body !== "") this.#held = "";
-		const shown = pem.seen ? (parts[3] ?? "") : `${parts[1] ?? ""}[redacted:private-key]${/\\n$/.test(parts[2] ?? "") ? "\\n" : ""}${parts[3] ?? ""}`;
+		const shown = pem.seen
+			? (parts[3] ?? "")
+			: `${parts[1] ?? ""}[redacted:private-key]${/\\n$/.test(parts[2] ?? "") ? "\\n" : ""}${parts[3] ?? ""}`;
 		return held + shown + (tail === "" ? "" : this.#text(tail, ""));
 	}
 
@@ -267,7 +281,11 @@ export class Scan {
 			if (cookie) this.#cookie = true;
 			const named = this.#named > 0 && /^(?:value|val|string)$/i.test(key);
 			const jwk = /^(?:d|dp|dq|qi|p|q|k)$/.test(key) && /["\\]/.test(word[from - 2] ?? "");
-			const secret = named || isSecretName(this.#fullName(key, word)) || (query && isSignedParameter(key)) || (this.#cookie && !cookie && isSessionCookie(key));
+			const secret =
+				named ||
+				isSecretName(this.#fullName(key, word)) ||
+				(query && isSignedParameter(key)) ||
+				(this.#cookie && !cookie && isSessionCookie(key));
 			const naming = /^(?:name|key|header|field|variable)$/i.test(key);
 			const opaque = /^(?:key|session)$/i.test(key) || jwk || this.#cookie || this.#map !== undefined;
 			if (!secret && !naming && !opaque && !/auth/i.test(key)) continue;
@@ -276,7 +294,17 @@ export class Scan {
 			const value = word.slice(start, end);
 			const kind = kindOf(named ? "secret" : key);
 			if (value.length < 3 && /^["'`\\*_]*$/.test(word.slice(from))) {
-				const what = isSecretMap(key) ? "map" : naming && !secret ? "name" : /auth/i.test(key) ? "scheme" : secret || this.#map ? "value" : jwk ? "jwk" : undefined;
+				const what = isSecretMap(key)
+					? "map"
+					: naming && !secret
+						? "name"
+						: /auth/i.test(key)
+							? "scheme"
+							: secret || this.#map
+								? "value"
+								: jwk
+									? "jwk"
+									: undefined;
 				if (what) this.#expected = { what, kind, newline: separator === ":" };
 				continue;
 			}
@@ -291,8 +319,10 @@ export class Scan {
 				done = end;
 			} else if (/auth/i.test(key)) {
 				const scheme = /^(?:Bearer|Basic|Token)(?:%20|\+)/i.exec(value)?.[0].length;
-				if (scheme !== undefined && isSecretValue(value.slice(scheme))) findings.push({ start: start + scheme, end, kind });
-				else if (/^[A-Za-z-]{3,20}$/.test(value) && end === word.length) this.#expected = { what: "credential", kind, newline: false };
+				if (scheme !== undefined && isSecretValue(value.slice(scheme)))
+					findings.push({ start: start + scheme, end, kind });
+				else if (/^[A-Za-z-]{3,20}$/.test(value) && end === word.length)
+					this.#expected = { what: "credential", kind, newline: false };
 			}
 		}
 	}
@@ -300,7 +330,8 @@ export class Scan {
 	/** `mysql -psecret` */
 	#flag(word: string, findings: Finding[]): void {
 		const value = /^-p([^\s=-]\S{6,})$/.exec(word)?.[1];
-		if (value !== undefined && isSecretValue(value) && COMMANDS.test(this.#line)) findings.push({ start: 2, end: word.length, kind: "password" });
+		if (value !== undefined && isSecretValue(value) && COMMANDS.test(this.#line))
+			findings.push({ start: 2, end: word.length, kind: "password" });
 	}
 
 	/** `alice:token,bob:token` */
@@ -308,7 +339,11 @@ export class Scan {
 		for (const item of value.matchAll(/[^,;]+/g)) {
 			const colon = item[0].indexOf(":");
 			if (isSecretValue(item[0].slice(colon + 1)))
-				findings.push({ start: start + item.index + colon + 1, end: start + item.index + item[0].length, kind: "token" });
+				findings.push({
+					start: start + item.index + colon + 1,
+					end: start + item.index + item[0].length,
+					kind: "token",
+				});
 		}
 	}
 
@@ -327,11 +362,15 @@ export class Scan {
 			else if (this.#lineStart) this.#map = { depth: 1, indent: this.#indent - 1 };
 		} else if (awaited?.what === "scheme" && /^["'`]?[A-Za-z0-9-]{3,20}$/.test(word)) {
 			this.#expected = { ...awaited, what: "credential" };
-		} else if (/(?:^|["'`(:=,>])bearer$/.test(lower)) this.#expected = { what: "bearer", kind: "token", newline: false };
+		} else if (/(?:^|["'`(:=,>])bearer$/.test(lower))
+			this.#expected = { what: "bearer", kind: "token", newline: false };
 		else if (/(?:^|["'`(:=,>])basic$/.test(lower)) this.#expected = { what: "basic", kind: "password", newline: false };
-		else if (word === "-u" || word === "--user" || word === "-U") this.#expected = { what: "userpass", kind: "password", newline: false };
-		else if (/(?:AKIA|ASIA)[A-Z0-9]{16}["',;|]*$/.test(word)) this.#expected = { what: "pair", kind: "aws-key", newline: true };
-		else if (/^(?:-[pPawW]|-pw|--pass|\/p)$/.test(word) && COMMANDS.test(this.#line)) this.#expected = { what: "value", kind: "password", newline: false };
+		else if (word === "-u" || word === "--user" || word === "-U")
+			this.#expected = { what: "userpass", kind: "password", newline: false };
+		else if (/(?:AKIA|ASIA)[A-Z0-9]{16}["',;|]*$/.test(word))
+			this.#expected = { what: "pair", kind: "aws-key", newline: true };
+		else if (/^(?:-[pPawW]|-pw|--pass|\/p)$/.test(word) && COMMANDS.test(this.#line))
+			this.#expected = { what: "value", kind: "password", newline: false };
 		else this.#bareName(word, next);
 	}
 

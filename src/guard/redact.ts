@@ -74,7 +74,9 @@ const MIN_KNOWN = 8;
  */
 export function redaction(known: Iterable<string> = []): Redaction {
 	const values = [...known].filter((value) => value.length >= MIN_KNOWN && !/\s/.test(value)).flatMap(spellings);
-	const escaped = values.map((value) => value.replace(/[^\w]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`));
+	const escaped = values.map((value) =>
+		value.replace(/[^\w]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
+	);
 	const suspect = new RegExp([SUSPECT, ...escaped].join("|"), "gi");
 	const isSuspect = (text: string): boolean => {
 		suspect.lastIndex = 0;
@@ -200,7 +202,10 @@ function redactPart(part: Part, text: (plain: string) => string): Part {
  * address would be another address, and a file is what the user asked to send.
  */
 export function redacting(agent: Agent, text: (plain: string) => string = redact): Agent {
-	const clean = (message: Message): Message => ({ ...message, parts: message.parts.map((part) => redactPart(part, text)) });
+	const clean = (message: Message): Message => ({
+		...message,
+		parts: message.parts.map((part) => redactPart(part, text)),
+	});
 	const cleaned = <T>(operation: string, params: T): T =>
 		operation === "SendMessage" || operation === "SendStreamingMessage"
 			? { ...params, message: clean((params as SendMessageRequest).message) }

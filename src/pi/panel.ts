@@ -49,7 +49,8 @@ export function createPanel(parts: PanelParts): Component & { handleInput(data: 
 	function ask(prompt: string, text: string, take: Asking["take"]): void {
 		const input = new Input();
 		input.focused = true;
-		input.setValue(text);
+		// As if it had been pasted: the cursor then stands behind it, ready to go on or to delete.
+		if (text !== "") input.handleInput(`\x1b[200~${text}\x1b[201~`);
 		input.onSubmit = (typed) => {
 			const before = asking;
 			problem = take(typed) ?? "";

@@ -113,6 +113,15 @@ export function post(body: string, headers: Readonly<Record<string, string>> = {
 	return `POST ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
+/** A JSON-RPC reply, loosely. */
+export interface Reply {
+	readonly jsonrpc?: unknown;
+	readonly id?: unknown;
+	// biome-ignore lint/suspicious/noExplicitAny: whatever the server says is looked at member by member
+	readonly result?: any;
+	readonly error?: { readonly code: number; readonly message: string; readonly data?: readonly unknown[] };
+}
+
 /** A JSON-RPC call over fetch; gives the HTTP response and the JSON. */
 export async function rpc(
 	url: string,
@@ -120,11 +129,11 @@ export async function rpc(
 	params: unknown,
 	headers: Readonly<Record<string, string>> = {},
 	id: unknown = 1,
-): Promise<{ status: number; headers: Headers; json: any }> {
+): Promise<{ status: number; headers: Headers; json: Reply }> {
 	const response = await fetch(url, {
 		method: "POST",
 		headers: { "content-type": "application/json", ...headers },
 		body: JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) }),
 	});
-	return { status: response.status, headers: response.headers, json: await response.json() };
+	return { status: response.status, headers: response.headers, json: (await response.json()) as Reply };
 }

@@ -61,11 +61,10 @@ export class ScriptedAgent implements Agent {
 
 	async *stream<K extends ManyReply>(operation: K, params: Params[K], call: Call): AsyncGenerator<Results[K]> {
 		this.seen.push({ operation, params, call });
-		const task =
-			"message" in params
-				? (fail(textOf(params.message.parts)), this.#task(params.message, call, "TASK_STATE_WORKING"))
-				: this.#owned(params.id, call);
 		const text = "message" in params ? textOf(params.message.parts) : "hold";
+		fail(text);
+		const sent = "message" in params ? this.#task(params.message, call, "TASK_STATE_WORKING") : undefined;
+		const task = sent ?? this.#owned((params as Params["SubscribeToTask"]).id, call);
 		this.open += 1;
 		let ended = false;
 		try {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { piUnderTest, runPi } from "../support/pi-host.ts";
 import { openStage, type Stage } from "../support/runner-client.ts";
 
-describe("the histories of conversations in a real Pi", () => {
+describe("the histories of conversations in a real Pi", function () {
+	this.timeout(60_000);
 	let stage: Stage;
 	beforeEach(async () => {
 		stage = await openStage();

@@ -14,7 +14,8 @@ async function until(what: () => boolean | Promise<boolean>, ms: number): Promis
 	return what();
 }
 
-describe("stopping a turn in a real Pi", () => {
+describe("stopping a turn in a real Pi", function () {
+	this.timeout(60_000);
 	let stage: Stage;
 	let host: RunnerHost;
 	before(async () => {

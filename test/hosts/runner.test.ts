@@ -8,7 +8,8 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const textsOf = (events: readonly RunEvent[]) =>
 	events.flatMap((event) => (event.type === "text" ? [event.delta] : []));
 
-describe("a turn in an isolated session of a real Pi", () => {
+describe("a turn in an isolated session of a real Pi", function () {
+	this.timeout(60_000);
 	let stage: Stage;
 	let host: RunnerHost;
 	before(async () => {

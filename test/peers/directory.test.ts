@@ -98,7 +98,7 @@ describe("peers/directory", () => {
 			"__proto__",
 			"pi-2",
 		];
-		for (let seed = 1; seed <= 300; seed++) {
+		for (let seed = 1; seed <= 100; seed++) {
 			const pick = numbers(seed);
 			const make = (name: SourceName) =>
 				source(
