@@ -2,37 +2,44 @@
  * What Pi loads. Registrations only: the factory runs on every start, reload and new session, and a throw here keeps
  * Pi from starting, so everything that works is imported when it is first needed.
  */
-import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import { type ExtensionAPI, type ExtensionContext, getAgentDir } from "@mariozechner/pi-coding-agent";
 import { servesPeer } from "./pi/children.ts";
 import { registerCommands } from "./pi/commands.ts";
+import { isConfigured } from "./pi/configured.ts";
 import type { Extension } from "./pi/extension.ts";
 import { registerTools } from "./pi/tools.ts";
 import { registerTranscript } from "./pi/transcript.ts";
 import { screenOf } from "./pi/ui.ts";
 
 export default function a2a(pi: ExtensionAPI): void {
+	let session: ExtensionContext | undefined;
 	let loading: Promise<Extension> | undefined;
-	const load = (): Promise<Extension> => {
+
+	/** The extension, its session begun. */
+	async function ready(): Promise<Extension> {
 		loading ??= import("./pi/extension.ts").then(({ createExtension }) => createExtension(pi));
-		return loading;
-	};
-	registerTools(pi, async (...call) => (await load()).tool(...call));
+		const extension = await loading;
+		if (session) extension.start(session);
+		return extension;
+	}
+
+	registerTools(pi, async (...call) => (await ready()).tool(...call));
 	registerCommands(
 		pi,
-		async (...call) => (await load()).command(...call),
-		async () => (await load()).peers(),
+		async (...call) => (await ready()).command(...call),
+		async () => (await ready()).peers(),
 	);
 	registerTranscript(pi);
 	// Handlers are awaited by the host: the start goes on behind its back, the end does not.
 	pi.on("session_start", (_event, ctx) => {
 		if (servesPeer(ctx)) return;
-		void load().then(
-			(extension) => extension.start(ctx),
-			(error: unknown) => screenOf(() => ctx).notify(`A2A could not be loaded: ${String(error)}`, "error"),
-		);
+		session = ctx;
+		if (!ctx.hasUI && !isConfigured(getAgentDir(), process.env)) return;
+		ready().catch((error: unknown) => screenOf(() => ctx).notify(`A2A could not be loaded: ${String(error)}`, "error"));
 	});
 	pi.on("session_shutdown", async (_event, ctx) => {
 		if (servesPeer(ctx)) return;
+		session = undefined;
 		await loading?.then(
 			(extension) => extension.stop(),
 			() => undefined, // said at the start

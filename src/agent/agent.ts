@@ -70,10 +70,17 @@ const limitOf = (ms: number): number => (ms > 0 ? ms : Number.POSITIVE_INFINITY)
 /** Our own agent over a runner. */
 export function createAgent(parts: AgentParts): LocalAgent {
 	const { tasks, runner, clock, redact, capabilities, log, inputModes = ["*/*"] } = parts;
+	// Read at each use: a changed setting holds for the tasks to come.
 	const limits = {
-		maxConcurrent: parts.limits.maxConcurrent,
-		replyMs: limitOf(parts.limits.replyTimeoutMs),
-		asyncMs: limitOf(parts.limits.asyncTimeoutMs),
+		get maxConcurrent() {
+			return parts.limits.maxConcurrent;
+		},
+		get replyMs() {
+			return limitOf(parts.limits.replyTimeoutMs);
+		},
+		get asyncMs() {
+			return limitOf(parts.limits.asyncTimeoutMs);
+		},
 	};
 	const runs = new Runs({ tasks, runner, clock, redact, log }, limits);
 	const messages = messageOperations({ tasks, runs, clock, limits, push: capabilities.push, inputModes });

@@ -125,12 +125,12 @@ export function messageOperations(parts: MessageParts) {
 			return { task: recent(log.task, historyLength) };
 		},
 
-		/** The task as it was accepted, then what happens to it until it ends; or one direct message. */
+		/** The task as it was accepted, then what happens to it until it ends or asks (§11.7); or one direct message. */
 		async *sendStreamingMessage(params: SendMessageRequest, call: Call): AsyncGenerator<StreamResponse> {
 			const historyLength = params.configuration?.historyLength;
 			checkHistoryLength(historyLength);
 			const { log, run } = accept(params, call, limits.asyncMs);
-			yield* viewed(log, call.signal, { historyLength, direct: () => direct(run) });
+			yield* viewed(log, call.signal, { historyLength, direct: () => direct(run), untilAsked: true });
 		},
 	};
 }

@@ -24,9 +24,7 @@ export interface Beginning {
 
 export class Runs {
 	readonly #parts: RunParts;
-	readonly #maxConcurrent: number;
-	readonly #asyncMs: number;
-	readonly #window: string;
+	readonly #limits: { readonly maxConcurrent: number; readonly asyncMs: number };
 	/** Those that hold a slot. */
 	readonly #active = new Map<TaskLog, Run>();
 	/** The last turn of each conversation that has not ended. */
@@ -38,9 +36,7 @@ export class Runs {
 	/** `asyncMs`: the async window, also for the answer to a question. `Infinity`: no limit. */
 	constructor(parts: RunParts, limits: { readonly maxConcurrent: number; readonly asyncMs: number }) {
 		this.#parts = parts;
-		this.#maxConcurrent = limits.maxConcurrent;
-		this.#asyncMs = limits.asyncMs;
-		this.#window = `async window of ${limits.asyncMs / 1000} s`;
+		this.#limits = limits;
 	}
 
 	/**
@@ -49,7 +45,7 @@ export class Runs {
 	 */
 	begin({ resumes, message, call, limitMs }: Beginning): Run {
 		if (this.#closing) throw new A2AError("BusyError", "This agent is stopping");
-		if (this.#active.size >= this.#maxConcurrent) throw new A2AError("BusyError");
+		if (this.#active.size >= this.#limits.maxConcurrent) throw new A2AError("BusyError");
 		const log = resumes ?? this.#open(message, call);
 		const joined = { ...message, taskId: log.id, contextId: log.contextId };
 		const parts = this.#parts;
@@ -58,7 +54,7 @@ export class Runs {
 		if (resumes) this.#resume(resumes);
 		log.append({ kind: "message", message: joined });
 		const cancel = parts.clock.after(limitMs, () => {
-			this.#fail(log, `The task did not end within the ${this.#window} and was stopped`);
+			this.#fail(log, `The task did not end within the ${this.#window()} and was stopped`);
 		});
 		const leave = log.on(() => {
 			if (!isTerminal(log.state) && !isInterrupted(log.state)) return;
@@ -94,6 +90,10 @@ export class Runs {
 		for (const run of runs) this.#fail(run.log, reason);
 	}
 
+	#window(): string {
+		return `async window of ${this.#limits.asyncMs / 1000} s`;
+	}
+
 	#open(message: Message, call: Call): TaskLog {
 		return this.#parts.tasks.open({
 			id: newTaskId(),
@@ -123,8 +123,9 @@ export class Runs {
 	}
 
 	#wait(log: TaskLog): void {
-		const reason = `No answer arrived within the ${this.#window}`;
-		const cancel = this.#parts.clock.after(this.#asyncMs, () => this.#fail(log, reason));
+		const { asyncMs } = this.#limits;
+		const reason = `No answer arrived within the ${this.#window()}`;
+		const cancel = this.#parts.clock.after(asyncMs, () => this.#fail(log, reason));
 		this.#waiting.set(log, cancel);
 		const leave = log.on((event) => {
 			if (event.kind !== "status") return;

@@ -1,7 +1,7 @@
 /** The four task operations (§3.1.3 to §3.1.6). */
 import type { Call } from "../protocol/agent.ts";
 import { A2AError } from "../protocol/errors.ts";
-import { isTerminal } from "../protocol/task.ts";
+import { isInterrupted, isTerminal } from "../protocol/task.ts";
 import type {
 	CancelTaskRequest,
 	GetTaskRequest,
@@ -19,12 +19,17 @@ import type { Runs } from "./runs.ts";
 
 /**
  * A task as it is at the first `next`, then everything that happens to it, until it ends or `signal` aborts; nothing
- * is lost between the two. `direct` may turn out a message, which is then the only item.
+ * is lost between the two. `direct` may turn out a message, which is then the only item. `untilAsked` ends it as well
+ * when the task waits for its caller.
  */
 export async function* viewed(
 	log: TaskLog,
 	signal: AbortSignal,
-	how: { readonly historyLength?: number | undefined; readonly direct?: () => Promise<Message | undefined> } = {},
+	how: {
+		readonly historyLength?: number | undefined;
+		readonly direct?: () => Promise<Message | undefined>;
+		readonly untilAsked?: boolean;
+	} = {},
 ): AsyncGenerator<StreamResponse> {
 	const leaving = new AbortController();
 	const leave = () => leaving.abort();
@@ -35,8 +40,11 @@ export async function* viewed(
 		const task = recent(log.task, how.historyLength);
 		const message = await how.direct?.();
 		yield message ? { message } : { task };
-		if (message) return;
-		yield* items;
+		if (message || (how.untilAsked && isInterrupted(task.status.state))) return;
+		for await (const item of items) {
+			yield item;
+			if (how.untilAsked && "statusUpdate" in item && isInterrupted(item.statusUpdate.status.state)) return;
+		}
 	} finally {
 		signal.removeEventListener("abort", leave);
 		leave();

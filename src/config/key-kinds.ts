@@ -89,7 +89,7 @@ export function flag(): Kind<boolean> {
 export function whole(min: number, max: number, zero?: "no limit"): Kind<number> {
 	return {
 		expected: `a whole number from ${min} to ${max}${zero ? ` (0: ${zero})` : ""}`,
-		takes: `${min}–${max}`,
+		takes: `${min}–${max}${zero ? ` (0: ${zero})` : ""}`,
 		read(value, report) {
 			if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
 			if (value !== null) report(wrong(value, this));

@@ -1,5 +1,6 @@
 /** From a credential to a caller. The only place that decides who somebody is. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { remember } from "../lib/bounded.ts";
 import type { Clock } from "../lib/clock.ts";
 import { oneLine } from "../lib/text.ts";
 import type { Caller } from "../protocol/agent.ts";
@@ -29,15 +30,44 @@ export interface IdentityOptions {
 	readonly minted?: () => ReadonlyMap<string, string>;
 }
 
-/** Wrong tokens that one address may try in a minute before it has to wait. */
-const WRONG_PER_MINUTE = 30;
+/**
+ * Different wrong tokens that one address may try in a minute; beyond it a wrong token is answered with a request to
+ * wait. The right one is still let in: callers behind one proxy share its address, and one of them must not lock out
+ * the others.
+ */
+const GUESSES_PER_MINUTE = 10;
+/** Wrong tokens of any kind from one address in a minute; beyond it nothing of that address is looked at. */
+const FAILURES_PER_MINUTE = 300;
+/** Wrong tokens that are remembered, to tell a client with a stale one from somebody who guesses. */
+const MAX_GUESSES = 10_000;
+const MAX_NAME = 80;
+
+interface Address {
+	readonly shown: string;
+	readonly loopback: boolean;
+	/** What a limit is kept for: an IPv4 address, or the network of an IPv6 one, whose owner has all of it. */
+	readonly network: string;
+}
 
 /** `::ffff:127.0.0.1` and every other name for this machine become one address. */
-function addressOf(address: string): { readonly shown: string; readonly loopback: boolean } {
-	const plain = address.replace(/^::ffff:/i, "");
+function addressOf(address: string): Address {
+	const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
 	const loopback = plain === "::1" || /^127(\.\d{1,3}){3}$/.test(plain);
-	return { shown: loopback ? "127.0.0.1" : oneLine(plain, 64) || "unknown", loopback };
+	const shown = loopback ? "127.0.0.1" : oneLine(plain, 64) || "unknown";
+	return { shown, loopback, network: plain.includes(":") && !loopback ? networkOf(plain) : shown };
 }
+
+/** The first four groups of an IPv6 address. */
+function networkOf(address: string): string {
+	const [head = "", tail] = address.split("%")[0]?.toLowerCase().split("::") ?? [];
+	const before = head.split(":").filter((group) => group !== "");
+	const after = tail === undefined ? [] : tail.split(":").filter((group) => group !== "");
+	const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0");
+	return [...before, ...zeros, ...after].slice(0, 4).join(":");
+}
+
+/** Names as people read them: two that look alike are one. */
+const folded = (name: string): string => name.normalize("NFKC").toLowerCase();
 
 /**
  * A function that says who calls. Tokens are compared as digests of one length, all of them every time, so that neither
@@ -48,43 +78,64 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 	const key = randomBytes(32);
 	const digest = (token: string) => createHmac("sha256", key).update(token).digest();
 	// Per-peer tokens first: a token that is also the shared one still names its owner.
+	const names = Object.keys(options.peers);
 	const named = Object.entries(options.peers).flatMap(([name, token]) =>
 		token === "" ? [] : [{ id: `peer:${name}`, name, digest: digest(token) }],
 	);
 	const shared = options.shared === "" ? undefined : digest(options.shared);
-	const guesses = buckets({ perMinute: WRONG_PER_MINUTE, clock: options.clock });
+	const guesses = buckets({ perMinute: GUESSES_PER_MINUTE, clock: options.clock });
+	const failures = buckets({ perMinute: FAILURES_PER_MINUTE, clock: options.clock });
+	const guessed = new Map<string, true>();
+	const taken = new Set(names.map(folded));
+	// A name without a token, or with an empty one, is a mistake that must not open the server.
+	const isOpen = () => names.length === 0 && !shared && (options.minted?.().size ?? 0) === 0;
 
-	function ownerOf(token: string): { readonly id: string; readonly name: string } | "shared" | undefined {
-		const presented = digest(token);
+	/** A name that somebody gave itself; one that belongs to a peer with a token is marked. */
+	function assertedName(asserted: string | undefined): string {
+		const name = oneLine(asserted ?? "", MAX_NAME);
+		return taken.has(folded(name)) ? `${name} (unverified)` : name;
+	}
+
+	function ownerOf(presented: Buffer): { readonly id: string; readonly name: string } | "shared" | undefined {
 		let owner: { readonly id: string; readonly name: string } | "shared" | undefined;
 		for (const each of named) if (timingSafeEqual(presented, each.digest)) owner ??= each;
 		if (shared && timingSafeEqual(presented, shared)) owner ??= "shared";
 		for (const [gateway, minted] of options.minted?.() ?? []) {
 			const id = `gateway:${gateway}`;
-			if (timingSafeEqual(presented, digest(minted))) owner ??= { id, name: id };
+			if (timingSafeEqual(presented, digest(minted)) && minted !== "") owner ??= { id, name: id };
 		}
 		return owner;
 	}
 
+	/** A wrong token from `network`. Always throws. */
+	function refuse(network: string, presented: Buffer): never {
+		failures.take(network);
+		const guess = `${network} ${presented.toString("base64")}`;
+		const wait = guessed.has(guess) ? 0 : guesses.take(network);
+		remember(guessed, guess, true, MAX_GUESSES);
+		if (wait > 0) throw new A2AError("RateLimitedError", "Too many wrong tokens; wait", { retryAfter: wait });
+		throw new A2AError("UnauthorizedError");
+	}
+
 	return ({ scheme, token, address, asserted, key: via }) => {
-		const { shown, loopback } = addressOf(address);
+		const { shown, loopback, network } = addressOf(address);
 		if ((scheme === "gateway" || scheme === "mailbox") && via !== undefined) {
 			const id = `${scheme}:${via}`;
-			return { id, label: oneLine(asserted ?? "", 80) || id, authenticated: true, loopback: false };
+			return { id, label: assertedName(asserted) || oneLine(id, MAX_NAME), authenticated: true, loopback: false };
 		}
 		const anonymous = `ip:${shown}`;
-		if (named.length === 0 && !shared && (options.minted?.().size ?? 0) === 0) {
+		if (isOpen()) {
 			if (!loopback) throw new A2AError("UnauthorizedError");
-			return { id: anonymous, label: oneLine(asserted ?? "", 80) || anonymous, authenticated: false, loopback };
+			return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: false, loopback };
 		}
-		const wait = guesses.peek(shown);
+		const wait = failures.peek(network);
 		if (wait > 0) throw new A2AError("RateLimitedError", "Too many wrong tokens; wait", { retryAfter: wait });
-		const owner = token === undefined ? undefined : ownerOf(token);
-		if (owner === undefined) {
-			if (token !== undefined) guesses.take(shown);
-			throw new A2AError("UnauthorizedError");
-		}
-		if (owner !== "shared") return { id: owner.id, label: oneLine(owner.name, 80), authenticated: true, loopback };
-		return { id: anonymous, label: oneLine(asserted ?? "", 80) || anonymous, authenticated: true, loopback };
+		if (token === undefined || token === "") throw new A2AError("UnauthorizedError");
+		const presented = digest(token);
+		const owner = ownerOf(presented);
+		if (owner === undefined) return refuse(network, presented);
+		if (owner !== "shared")
+			return { id: owner.id, label: oneLine(owner.name, MAX_NAME), authenticated: true, loopback };
+		return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: true, loopback };
 	};
 }

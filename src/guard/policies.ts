@@ -53,8 +53,10 @@ export function turnCapped(options: { readonly max: number; readonly clock: Cloc
 				`This work has been handed on ${max} times; do it yourself or report back instead of asking another agent`,
 			);
 		}
-		if (message.contextId === undefined) return undefined;
-		const key = JSON.stringify([step.call.caller.id, message.contextId]);
+		// Without either it begins a conversation of its own.
+		const conversation = message.contextId ?? message.taskId;
+		if (conversation === undefined) return undefined;
+		const key = JSON.stringify([step.call.caller.id, conversation]);
 		const now = clock.now();
 		const known = turns.get(key);
 		const count = known && now - known.at < IDLE_MS ? known.count + 1 : 1;

@@ -356,7 +356,7 @@ export class Scan {
 		} else if (word === "Private-Lines:") this.#pem = { in: "count", secret: true, seen: false };
 		else if (awaited && /^(?:[=:|>]|:=|=>|==|[|>][-+]?|["'`(]|is|was|are|by|=["'`])$/i.test(word)) {
 			this.#expected = { ...awaited, what: awaited.what === "word" ? "value" : awaited.what };
-		} else if (awaited?.what === "name" && isSecretName(valueOf(word))) this.#named = 8;
+		} else if (awaited?.what === "name" && isSecretName(unquoted(word))) this.#named = 8;
 		else if (awaited?.what === "map") {
 			if (/^["'`(]*[{[]/.test(word)) this.#map = { depth: 0, indent: -1 };
 			else if (this.#lineStart) this.#map = { depth: 1, indent: this.#indent - 1 };
@@ -412,7 +412,7 @@ export class Scan {
 	}
 }
 
-const valueOf = (word: string): string => {
+const unquoted = (word: string): string => {
 	const { start, end } = valueAt(word, 0);
 	return word.slice(start, end);
 };

@@ -37,7 +37,7 @@ const WORD = new RegExp(`[${WORD_CHARS}]+`, "y");
 const GAP = new RegExp(`[^${WORD_CHARS}]+`, "y");
 /** What a token may go on with. */
 const RUN = /[\w+/=.~-]*/y;
-const HIDDEN = /[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]+/;
+const HIDDEN = /[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\u034f/;
 
 // One expression decides whether a word is looked at: a long run, or a part that announces a secret. What it does not
 // match costs nothing more.

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import { type Clock, systemClock } from "./clock.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "./clock.ts";
 import { errorCode } from "./errno.ts";
 
 /** A lock of a process that cannot be asked (another machine, a reused pid) counts as abandoned after this. */
@@ -81,6 +82,15 @@ async function breakLock(path: string, seen: Holder, own: string): Promise<void>
 	}
 }
 
+/** The real time; unlike that of `systemClock`, a wait for a lock keeps the process alive: there is work to finish. */
+const patient: Pick<Clock, "now" | "sleep"> = {
+	now: Date.now,
+	sleep: async (ms, signal) => {
+		// An abort ends the wait early; whoever waits asks the signal.
+		await pause(ms, undefined, signal ? { signal } : {}).catch(() => undefined);
+	},
+};
+
 /**
  * Runs `fn` while no other process (or other caller in this one) that locks the same `path` runs its own. Waits up to
  * `waitMs` (default 5000), then throws an error that names the path; throws the reason of `signal` when it aborts. A
@@ -89,9 +99,13 @@ async function breakLock(path: string, seen: Holder, own: string): Promise<void>
 export async function withLock<T>(
 	path: string,
 	fn: () => T | Promise<T>,
-	options: { readonly clock?: Clock; readonly signal?: AbortSignal; readonly waitMs?: number } = {},
+	options: {
+		readonly clock?: Pick<Clock, "now" | "sleep">;
+		readonly signal?: AbortSignal;
+		readonly waitMs?: number;
+	} = {},
 ): Promise<T> {
-	const { clock = systemClock, signal, waitMs = 5_000 } = options;
+	const { clock = patient, signal, waitMs = 5_000 } = options;
 	const lock = `${path}.lock`;
 	const token = randomBytes(8).toString("hex");
 	const own = `${token} ${process.pid} ${hostname()}`;

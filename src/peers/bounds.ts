@@ -10,7 +10,7 @@ export interface Bounds {
 	release(): void;
 }
 
-/** Bounds of `ms` milliseconds (`Infinity`: none) under the caller's `signal`. */
+/** Bounds of `ms` milliseconds (0 or `Infinity`: none) under the caller's `signal`. */
 export function bounds(clock: Clock, ms: number, signal: AbortSignal): Bounds {
 	const controller = new AbortController();
 	let ended: Bounds["ended"];
@@ -19,7 +19,7 @@ export function bounds(clock: Clock, ms: number, signal: AbortSignal): Bounds {
 		controller.abort();
 	}
 	const stop = () => end("stopped");
-	const cancel = clock.after(ms, () => end("limit"));
+	const cancel = clock.after(ms > 0 ? ms : Number.POSITIVE_INFINITY, () => end("limit"));
 	if (signal.aborted) stop();
 	else signal.addEventListener("abort", stop, { once: true });
 	return {

@@ -5,7 +5,7 @@ import { text } from "../protocol/parts.ts";
 import type { ContextId, JsonObject, SendMessageRequest, TaskId } from "../protocol/types.ts";
 import { bounds } from "./bounds.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
-import { refusesStream, Work } from "./work.ts";
+import { isLost, refusesStream, Work } from "./work.ts";
 
 export { PeerError, type PeerReply, type Progress } from "./reply.ts";
 
@@ -42,6 +42,7 @@ export async function callPeer(connection: Connection, request: CallRequest, par
 	const { contextId, taskId, onProgress } = request;
 	const messageId = parts.newMessageId();
 	const work = new Work({ ...parts, connection, contextId, taskId, messageId, onProgress });
+	const began = parts.clock.now();
 	const within = bounds(parts.clock, request.timeoutMs, request.signal);
 	try {
 		await send(connection, work, params(request, messageId), within.signal);
@@ -50,7 +51,7 @@ export async function callPeer(connection: Connection, request: CallRequest, par
 	} catch (error) {
 		if (error instanceof PeerError) throw error;
 		if (within.ended === "stopped") throw await stopped(work, parts.peer);
-		if (within.ended === "limit") return outlived(work, request.timeoutMs);
+		if (within.ended === "limit" || isLost(error)) return outlived(work, parts.clock.now() - began);
 		throw work.explain(error);
 	} finally {
 		within.release();
@@ -84,21 +85,23 @@ async function send(
 	if (streaming && !request.configuration?.returnImmediately) {
 		try {
 			await work.read(agent.stream("SendStreamingMessage", request, call(signal)), signal);
-			if (work.seen.task || work.seen.message || (await work.recover())) return;
+			if (work.isKnown || (await work.recover())) return;
 			throw new Error("the peer closed the stream without a word; whether it works on the message is not known");
 		} catch (error) {
 			signal.throwIfAborted();
-			if (!work.seen.task && !work.seen.message) {
-				if (!refusesStream(error)) throw error;
-				work.note("The peer refused to stream, so it was asked for one reply.");
-			} else {
-				// What the peer has said stands; how it goes on is asked of the peer, never guessed.
-				work.note("The stream broke off", error);
-				return;
-			}
+			// What the peer has said stands; how it goes on is asked of the peer, never guessed.
+			if (work.isKnown || (isLost(error) && (await work.recover()))) return work.note("The stream broke off", error);
+			if (!refusesStream(error)) throw error;
+			work.note("The peer refused to stream, so it was asked for one reply.");
 		}
 	}
-	work.take(await agent.request("SendMessage", request, call(signal)));
+	try {
+		work.take(await agent.request("SendMessage", request, call(signal)));
+	} catch (error) {
+		signal.throwIfAborted();
+		if (!isLost(error) || !(await work.recover())) throw error;
+		work.note("The peer's reply was lost", error);
+	}
 }
 
 async function stopped(work: Work, peer: string): Promise<PeerError> {
@@ -112,8 +115,8 @@ async function stopped(work: Work, peer: string): Promise<PeerError> {
 }
 
 /** Our limit passed: the same reply in every way of waiting. */
-async function outlived(work: Work, timeoutMs: number): Promise<PeerReply> {
-	const limit = `${Math.round(timeoutMs / 100) / 10} s`;
+async function outlived(work: Work, elapsedMs: number): Promise<PeerReply> {
+	const limit = `${Math.round(elapsedMs / 100) / 10} s`;
 	if (await work.recover()) {
 		work.note(`Still running: no end within ${limit}, our own limit. Ask for the result later by the task id.`);
 	} else {

@@ -59,9 +59,9 @@ export function createCalls(parts: CallsParts): Calls {
 		}
 	}
 
-	async function open(peer: Peer, signal: AbortSignal): Promise<Connection> {
+	async function open(peer: Peer, signal: AbortSignal, timeoutMs?: number): Promise<Connection> {
 		try {
-			return await parts.connect(peer, signal);
+			return await parts.connect(peer, signal, timeoutMs);
 		} catch (error) {
 			if (signal.aborted) throw new PeerError(`${peer.name}: the call was stopped.`, { peer: peer.name });
 			throw asPeerError(error, { peer: peer.name });
@@ -103,7 +103,7 @@ export function createCalls(parts: CallsParts): Calls {
 			} satisfies Omit<CallRequest, "signal">;
 			const facts = { peer: peer.name, clock, pollMs, newMessageId };
 			return owned(options.signal, async (signal) => {
-				const connection = await open(peer, signal);
+				const connection = await open(peer, signal, request.timeoutMs);
 				const send = (task?: TaskId) => callPeer(connection, { ...request, signal, taskId: task }, facts);
 				if (options.taskId) return recorded(record, () => send(taskId(options.taskId ?? "")));
 				const question = await record.openQuestion();

@@ -1,17 +1,24 @@
 /** From a peer to its operations: with the credential that may go there, redacted, and told of. */
 import type { Connection } from "../bindings/binding.ts";
+import { connectHttp, type HttpTarget } from "../bindings/http/client.ts";
 import { redacting } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
 import { credentialFor, type OwnTokens } from "./credentials.ts";
 import type { Directory } from "./directory.ts";
 import { type Exchange, observed } from "./observe.ts";
-import type { Address, Peer } from "./peer.ts";
+import type { Address, Peer, SourceName } from "./peer.ts";
 
 /** Opens a connection over one binding. Throws `A2AError` when the peer cannot be reached or has no readable card. */
-export type Open<A extends Address = Address> = (
-	address: A,
-	options: { readonly token?: string; readonly source: Peer["source"]; readonly signal: AbortSignal },
-) => Promise<Connection>;
+export type Open<A extends Address = Address> = (address: A, options: OpenOptions) => Promise<Connection>;
+
+export interface OpenOptions {
+	readonly token?: string;
+	/** Who told us of the peer: how far the address is trusted. */
+	readonly source: SourceName;
+	readonly signal: AbortSignal;
+	/** Limit of a call in milliseconds, when the caller has one of its own. */
+	readonly timeoutMs?: number | undefined;
+}
 
 export interface ConnectParts {
 	/** The bindings, by how peers are reached. A peer of another kind cannot be called. */
@@ -26,14 +33,14 @@ export interface ConnectParts {
 }
 
 /** Opens peers. What we send is redacted first, so that neither the wire nor the record sees more. */
-export type Connect = (peer: Peer, signal: AbortSignal) => Promise<Connection>;
+export type Connect = (peer: Peer, signal: AbortSignal, timeoutMs?: number) => Promise<Connection>;
 
 export function createConnect(parts: ConnectParts): Connect {
 	const { directory, own, clock, exchange, redact } = parts;
 
-	async function opened(peer: Peer, signal: AbortSignal): Promise<Connection> {
+	async function opened(peer: Peer, signal: AbortSignal, timeoutMs?: number): Promise<Connection> {
 		const token = credentialFor(peer, await directory.list(), own);
-		const options = { source: peer.source, signal, ...(token ? { token } : {}) };
+		const options = { source: peer.source, signal, timeoutMs, ...(token ? { token } : {}) };
 		const { address } = peer;
 		const connection =
 			address.via === "http" ? parts.open.http?.(address, options) : parts.open.mailbox?.(address, options);
@@ -41,9 +48,12 @@ export function createConnect(parts: ConnectParts): Connect {
 		return connection;
 	}
 
-	return async (peer, signal) => {
-		const connection = await opened(peer, signal);
-		const agent = redacting(observed(connection.agent, peer.name, clock, exchange), redact);
+	/** What a peer says in an error is no safer than what we say. */
+	const tell = (done: Exchange) => exchange(done.error ? { ...done, error: redact(done.error) } : done);
+
+	return async (peer, signal, timeoutMs) => {
+		const connection = await opened(peer, signal, timeoutMs);
+		const agent = redacting(observed(connection.agent, peer.name, clock, tell), redact);
 		return {
 			agent,
 			card: () => connection.card(),
@@ -52,5 +62,36 @@ export function createConnect(parts: ConnectParts): Connect {
 			},
 			call: (callSignal) => connection.call(callSignal),
 		};
+	};
+}
+
+export interface HttpOptions
+	extends Pick<
+		HttpTarget,
+		"identity" | "sendTimeoutMs" | "streamTimeoutMs" | "retryAttempts" | "verifySsl" | "pool" | "clock"
+	> {
+	/** Which addresses may be called, by who told us of them. */
+	readonly check: (source: SourceName) => HttpTarget["check"];
+}
+
+/** Ours must be the limit that is noticed: it knows what to say about the task. */
+const GRACE_MS = 1_000;
+
+/** Opens peers over HTTP. A session of this machine and a gateway's peer are called where they are, not where a card says. */
+export function openHttp(options: HttpOptions): Open<Extract<Address, { via: "http" }>> {
+	const { check, ...rest } = options;
+	return (address, { token, source, signal, timeoutMs }) => {
+		const limit = timeoutMs ?? address.timeoutMs ?? options.sendTimeoutMs;
+		return connectHttp(
+			{
+				...rest,
+				url: address.url,
+				token,
+				pinned: source === "local" || address.pin !== undefined,
+				sendTimeoutMs: limit > 0 && limit !== Number.POSITIVE_INFINITY ? limit + GRACE_MS : 0,
+				check: check(source),
+			},
+			signal,
+		);
 	};
 }

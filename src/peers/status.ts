@@ -27,7 +27,7 @@ export async function taskStatus(
 ): Promise<PeerReply> {
 	const { taskId, waitMs, signal, onProgress } = request;
 	const work = new Work({ ...parts, connection, taskId, onProgress });
-	const within = bounds(parts.clock, waitMs > 0 ? waitMs : Number.POSITIVE_INFINITY, signal);
+	const within = bounds(parts.clock, waitMs, signal);
 	try {
 		// The first answer is worth having even when it comes after the time to wait.
 		await work.fetch(taskId, signal);

@@ -52,6 +52,12 @@ export function refusesStream(error: unknown): boolean {
 	return error instanceof A2AError && ["UnsupportedOperationError", "MethodNotFoundError"].includes(error.name);
 }
 
+/** Our patience or that of somebody in between ended, or the line did: whether the peer works on is not known. */
+export function isLost(error: unknown): boolean {
+	if (!(error instanceof A2AError)) return false;
+	return error.name === "PeerTimeoutError" || error.details.metadata?.broken === "stream";
+}
+
 export class Work {
 	readonly #parts: WorkParts;
 	readonly #began: number;
@@ -61,6 +67,11 @@ export class Work {
 	constructor(parts: WorkParts) {
 		this.#parts = parts;
 		this.#began = parts.clock.now();
+	}
+
+	/** The peer has named a task or answered. */
+	get isKnown(): boolean {
+		return this.seen.task !== undefined || this.seen.message !== undefined;
 	}
 
 	get taskId(): TaskId | undefined {

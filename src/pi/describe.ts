@@ -3,12 +3,10 @@ import { type ExtensionAPI, type ExtensionContext, VERSION } from "@mariozechner
 import type { HostFacts } from "../app.ts";
 import { oneLine } from "../lib/text.ts";
 import type { AgentSkill } from "../protocol/types.ts";
+import { isOurs } from "./session-resources.ts";
 
 /** As many as a card can hold and still be read whole. */
 const MAX_SKILLS = 200;
-
-/** Our own skill tells the host's model how to call others; it is nothing that others could ask of this session. */
-const own = new URL("../../skills/", import.meta.url).pathname;
 
 type Command = ReturnType<ExtensionAPI["getCommands"]>[number];
 
@@ -22,7 +20,8 @@ function skillOf(command: Command): AgentSkill {
 export function describeSession(pi: ExtensionAPI, ctx: ExtensionContext): HostFacts {
 	const skills = new Map<string, AgentSkill>();
 	for (const command of pi.getCommands()) {
-		if (command.source !== "skill" || command.sourceInfo.path.startsWith(own)) continue;
+		// Our own skill tells the host's model how to call others; it is nothing that others could ask for.
+		if (command.source !== "skill" || isOurs(command.sourceInfo.path)) continue;
 		const skill = skillOf(command);
 		if (skill.name !== "" && skills.size < MAX_SKILLS) skills.set(skill.id, skill);
 	}

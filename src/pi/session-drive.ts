@@ -9,6 +9,8 @@ const LOOK_EVERY_MS = 20;
 /** 0.73 goes on by itself 100 ms after a compaction that promised a retry. */
 const RETRY_GRACE_MS = 1_000;
 const STOP_GRACE_MS = 200;
+/** A tool that pays no heed to its signal must not hold the host for ever. */
+const ABANDON_MS = 5_000;
 /** How long what follows a run (compaction, a retry after it) may take. */
 const RECOVERY_MS = 600_000;
 
@@ -29,7 +31,7 @@ function watched(clock: Clock, signal: AbortSignal, watch: Watch, event: object)
 /**
  * Sends `text` and `images`, calls `onEvent` for every event of the session, and resolves once the session works no
  * more: compaction and the retry after it included, which 0.73 starts behind the end of `prompt`. When `signal` aborts
- * the session is stopped. Gives what `prompt` rejected with, if it did; never rejects.
+ * the session is stopped; one that does not stop within five seconds is given up. Gives what `prompt` rejected with, if it did; never rejects.
  */
 export async function drive(
 	child: Child,
@@ -44,7 +46,14 @@ export async function drive(
 	const { signal, clock, log } = options;
 	const watch: Watch = { until: 0 };
 	const ended = new AbortController();
+	let deadline = Number.POSITIVE_INFINITY;
+	let abandon: () => void = () => undefined;
+	const abandoned = new Promise<void>((resolve) => {
+		abandon = resolve;
+	});
 	const stop = () => {
+		deadline = clock.now() + ABANDON_MS;
+		void clock.sleep(ABANDON_MS, ended.signal).then(abandon);
 		child.abort();
 		every(
 			clock,
@@ -67,12 +76,12 @@ export async function drive(
 	try {
 		if (signal.aborted) return outcome;
 		signal.addEventListener("abort", stop, { once: true });
-		await child.prompt(prompt.text, prompt.images);
-		await child.drained();
-		const deadline = clock.now() + RECOVERY_MS;
-		while ((child.busy() || clock.now() < watch.until) && clock.now() < deadline) {
+		await Promise.race([child.prompt(prompt.text, prompt.images), abandoned]);
+		await Promise.race([child.drained(), abandoned]);
+		const recovered = clock.now() + RECOVERY_MS;
+		while ((child.busy() || clock.now() < watch.until) && clock.now() < Math.min(recovered, deadline)) {
 			await clock.sleep(LOOK_EVERY_MS);
-			await child.drained();
+			await Promise.race([child.drained(), abandoned]);
 		}
 	} catch (error) {
 		outcome = { error };

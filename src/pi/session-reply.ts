@@ -30,6 +30,13 @@ function textOf(message: Fields): string {
 	return content.map((part) => (fields(part).type === "text" ? str(fields(part).text) : "")).join("");
 }
 
+/** What stands behind the mark. */
+const questionIn = (text: string): string =>
+	text
+		.trim()
+		.slice(MARK.length)
+		.replace(/^[:\s]+/, "");
+
 /** How the session's run ended, as far as events do not tell. */
 export interface Outcome {
 	/** `prompt` rejected with this. */
@@ -103,8 +110,8 @@ export class Reply {
 		if (stop === "aborted") return { type: "failed", reason: "the run was stopped on the agent's side" };
 		if (asked !== undefined) return { type: "input-required", question: asked };
 		if (this.#mode === "question") {
-			const question = this.#text.trim().slice(MARK.length).trim();
-			return { type: "input-required", question: question || "The agent needs an answer to go on." };
+			const question = questionIn(this.#text) || "The agent needs an answer to go on.";
+			return { type: "input-required", question };
 		}
 		if (stop === "length" && this.#text.trim() === "") return unusable("length stop");
 		if (this.#last === undefined) return unusable("no output");
@@ -128,7 +135,7 @@ export class Reply {
 			if (this.#kept !== "") events.push({ type: "text", delta: this.#kept });
 		} else if (!cutOff) {
 			// A question with work after it was none: it belongs to the reply.
-			if (this.#mode === "question") events.push(...this.#give(this.#text.trim().slice(MARK.length).trimStart()));
+			if (this.#mode === "question") events.push(...this.#give(questionIn(this.#text)));
 			this.#kept += this.#given;
 		}
 		this.#given = "";
@@ -144,7 +151,7 @@ export class Reply {
 		if (this.#mode === "text") return [...events, ...this.#give(delta)];
 		if (this.#mode === "question") return events;
 		const start = this.#text.trimStart();
-		if (MARK.startsWith(start)) return events; // may still become the mark
+		if (MARK.startsWith(start) && start !== MARK) return events; // may still become the mark
 		this.#mode = start.startsWith(MARK) ? "question" : "text";
 		return this.#mode === "text" ? [...events, ...this.#give(this.#text)] : events;
 	}

@@ -1,5 +1,6 @@
 /** What the host has loaded, found again for sessions that serve a peer. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DefaultPackageManager, SettingsManager } from "@mariozechner/pi-coding-agent";
@@ -30,11 +31,21 @@ function real(path: string): string {
 	}
 }
 
+/** Whether there is a folder at `path`. */
+export const isFolder = (path: string): Promise<boolean> =>
+	stat(path).then(
+		(info) => info.isDirectory(),
+		() => false,
+	);
+
 /** Whether two paths name the same folder. */
 export const sameFolder = (a: string, b: string): boolean => real(a) === real(b);
 
-/** Our own extension and skill: the server is the host's business, and the tools it has are given one by one. */
-function isOurs(path: string): boolean {
+/**
+ * Whether a file belongs to our own extension or skill. In a session that serves a peer they have no place: the server
+ * is the host's business, and the tools it has are given one by one.
+ */
+export function isOurs(path: string): boolean {
 	const [file, home] = [real(path), real(root)];
 	return file === home || ["src", "skills"].some((part) => file.startsWith(join(home, part) + sep));
 }

@@ -20,7 +20,7 @@ import { drive } from "./session-drive.ts";
 import { type ConversationKey, isIntact, openTranscript } from "./session-files.ts";
 import { reasonOf } from "./session-reason.ts";
 import { Reply } from "./session-reply.ts";
-import { findResources, type Resources, sameFolder } from "./session-resources.ts";
+import { findResources, isFolder, type Resources, sameFolder } from "./session-resources.ts";
 
 export { sweepTranscripts } from "./session-files.ts";
 
@@ -118,6 +118,8 @@ export function piRunner(parts: RunnerParts): Runner {
 		say: (event: RunEvent) => void,
 		settled: () => void,
 	): Promise<void> {
+		// Pi itself would find out at the first tool call only, and tell the model instead of the caller.
+		if (!(await isFolder(workspace))) throw new Error("The workspace of this agent is missing.");
 		const conversation = conversationOf(turn);
 		let asked: string | undefined;
 		const { manager, resumed } = await historyOf(conversation, turn);

@@ -1,5 +1,5 @@
 /** The parameters of each operation, as a caller sends them (§3.1, §3.2): strict, since all input is validated (§3.3.2). */
-import { boolean, type Decoder, filled, integer, Mismatch, oneOf, record, struct, text } from "./decode-base.ts";
+import { at, boolean, type Decoder, filled, integer, Mismatch, oneOf, record, struct, text } from "./decode-base.ts";
 import { contextIdText, emptyIsAbsent, id, message, names, taskIdText } from "./decode-part.ts";
 import { A2AError } from "./errors.ts";
 import { isDeeperThan, isObject, MAX_DEPTH } from "./json.ts";
@@ -76,7 +76,7 @@ const send: Decoder<SendMessageRequest> = (value) => {
 	// Older Hermes peers name the conversation beside the message.
 	const contextId = isObject(value) ? value.contextId : undefined;
 	if (request.message.contextId !== undefined || typeof contextId !== "string" || contextId === "") return request;
-	return { ...request, message: { ...request.message, contextId: contextIdText(contextId) } };
+	return { ...request, message: { ...request.message, contextId: at("contextId", contextIdText, contextId) } };
 };
 
 const task = record<{ readonly tenant?: string; readonly id: GetTaskRequest["id"] }>({ id: taskIdText }, { tenant });

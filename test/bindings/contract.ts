@@ -130,8 +130,10 @@ export function describeBinding(name: string, open: (agent: Agent) => Promise<Op
 			const iterator = stream(alice, "hold")[Symbol.asyncIterator]();
 			const first = await iterator.next();
 			assert.equal(kindOf(first.value), "task");
+			const second = iterator.next();
+			await until(() => agent.holding === 1);
 			agent.release();
-			assert.equal(kindOf((await iterator.next()).value), "artifactUpdate");
+			assert.equal(kindOf((await second).value), "artifactUpdate");
 			await iterator.return?.(undefined);
 			await until(() => agent.open === 0);
 		});
@@ -160,10 +162,10 @@ export function describeBinding(name: string, open: (agent: Agent) => Promise<Op
 			assert.deepEqual((await two.next()).value, value);
 			await one.return?.(undefined);
 			await until(() => agent.left === 1);
+			const rest = collect({ [Symbol.asyncIterator]: () => two });
+			await until(() => agent.holding > 0);
 			agent.release();
-			const rest: StreamResponse[] = [];
-			for (let next = await two.next(); !next.done; next = await two.next()) rest.push(next.value);
-			assert.deepEqual(rest.map(kindOf), ["artifactUpdate", "statusUpdate"]);
+			assert.deepEqual((await rest).map(kindOf), ["artifactUpdate", "statusUpdate"]);
 			assert.equal(agent.tasks.size, 1);
 		});
 

@@ -3,10 +3,11 @@ import { connect } from "node:net";
 import { allowedHosts } from "../../src/bindings/http/gate.ts";
 import { createHandler, type HandlerParts } from "../../src/bindings/http/handler.ts";
 import { type Listening, listen } from "../../src/bindings/http/listen.ts";
+import { identifier } from "../../src/guard/identity.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import type { Log } from "../../src/lib/log.ts";
-import type { Agent, Caller } from "../../src/protocol/agent.ts";
+import type { Agent } from "../../src/protocol/agent.ts";
 import { buildCard } from "../../src/protocol/card.ts";
-import { A2AError } from "../../src/protocol/errors.ts";
 import type { AgentExtension } from "../../src/protocol/types.ts";
 
 export interface ServeOptions {
@@ -38,18 +39,7 @@ export async function serve(options: ServeOptions): Promise<Listening> {
 	const running: { url: string } = { url: "http://127.0.0.1:1/" };
 	const handler = createHandler({
 		agent: options.agent,
-		identify(credential): Caller {
-			const loopback = true;
-			if (credential.scheme === "gateway") {
-				return { id: `gateway:${credential.key}`, label: credential.asserted ?? "", authenticated: true, loopback };
-			}
-			if (!authRequired) {
-				return { id: "ip:127.0.0.1", label: credential.asserted ?? "127.0.0.1", authenticated: false, loopback };
-			}
-			const name = Object.keys(tokens).find((each) => tokens[each] === credential.token);
-			if (!name) throw new A2AError("UnauthorizedError");
-			return { id: `peer:${name}`, label: name, authenticated: true, loopback };
-		},
+		identify: identifier({ shared: "", peers: tokens, clock: systemClock }),
 		card: () =>
 			buildCard({
 				name: "tester",

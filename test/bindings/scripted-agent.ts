@@ -33,6 +33,11 @@ export class ScriptedAgent implements Agent {
 	#held: (() => void)[] = [];
 	#count = 0;
 
+	/** How many wait for `release`. */
+	get holding(): number {
+		return this.#held.length;
+	}
+
 	release(): void {
 		for (const go of this.#held.splice(0)) go();
 	}

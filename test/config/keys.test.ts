@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import ts from "typescript";
 import { configTable, envTable } from "../../src/config/docs.ts";
 import { keyAt, ROWS } from "../../src/config/keys.ts";
 import { distance, nearest } from "../../src/config/nearest.ts";
@@ -19,6 +20,31 @@ const VARIABLES = `A2A_BEARER_TOKEN A2A_PEER_TOKENS A2A_HOST A2A_PORT A2A_PORT_F
 	A2A_CHILD_TRANSCRIPTS A2A_CHILD_TRANSCRIPT_RETENTION_DAYS A2A_SERVER_ENABLED A2A_SELF_IDENTITY A2A_DISCOVERY_LOCAL
 	A2A_DISCOVERY_MDNS A2A_MDNS_TYPE A2A_GATEWAY_URL A2A_GATEWAY_TOKEN A2A_GATEWAY_ENABLED A2A_HEARTBEAT_SEC A2A_TTL_SEC
 	A2A_ENRICH_CARD A2A_UI_TRANSCRIPT`.split(/\s+/);
+
+/** Keys whose names other things have as well: they count only when they are read from a configuration. */
+const COMMON = ["peers", "skills", "gateways", "workspace", "transcript"];
+
+/** The members that a source text reads from a configuration, or from a slice of one. */
+function reads(text: string): Set<string> {
+	const source = ts.createSourceFile("x.ts", text, ts.ScriptTarget.Latest, true);
+	const found = new Set<string>();
+	const isConfig = (node: ts.Node | undefined) =>
+		node !== undefined && /\bconfig(\(\))?$/i.test(text.slice(Math.max(node.pos, node.end - 20), node.end));
+	const note = (name: string, sure: boolean) => {
+		if (sure || !COMMON.includes(name)) found.add(name);
+	};
+	function visit(node: ts.Node): void {
+		if (ts.isPropertyAccessExpression(node)) note(node.name.text, isConfig(node.expression));
+		if (ts.isObjectBindingPattern(node)) {
+			const from = node.parent;
+			const sure = isConfig(from.initializer) || (!ts.isBindingElement(from) && isConfig(from.type));
+			for (const element of node.elements) if (sure) note((element.propertyName ?? element.name).getText(source), true);
+		}
+		ts.forEachChild(node, visit);
+	}
+	visit(source);
+	return found;
+}
 
 describe("config: the table of keys", () => {
 	it("has every documented key and variable", () => {
@@ -62,14 +88,28 @@ describe("config: the table of keys", () => {
 		const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter(
 			(file) => file.endsWith(".ts") && !/^config[\\/]/.test(file),
 		);
-		const text = files.map((file) => readFileSync(new URL(file.replaceAll("\\", "/"), src), "utf8")).join("\n");
+		const read = new Set<string>();
+		for (const file of files)
+			for (const name of reads(readFileSync(new URL(file.replaceAll("\\", "/"), src), "utf8"))) read.add(name);
 		// The single gateway's fields end in an entry of `gateways`, where config puts them.
 		const names = ROWS.filter(([, row]) => row.group !== "Gateway").map(([key]) => key);
-		const isRead = (name: string) =>
-			new RegExp(`\\bconfig\\??\\.${name}\\b`).test(text) ||
-			new RegExp(`\\{[^{}]*\\b${name}\\b[^{}]*\\}\\s*=\\s*[\\w.]*\\bconfig\\b`).test(text);
-		const unread = names.filter((name) => !isRead(name));
+		const unread = names.filter((name) => !read.has(name));
 		assert.deepEqual(unread, [], `read by nothing: ${unread.join(", ")}`);
+	});
+
+	it("tells a setting that is read from other things of that name", () => {
+		assert.deepEqual(
+			[...reads("a(config().peers); const { skills, transcript: t }: Config = x")],
+			["peers", "skills", "transcript"],
+		);
+		assert.deepEqual(
+			[...reads("const { ttlSec } = loaded.config; f(options.trustedPeers)")],
+			["ttlSec", "config", "trustedPeers"],
+		);
+		assert.deepEqual(
+			[...reads("directory.peers; card.skills; const { gateways } = parts; const x = { ttlSec: 1 }")],
+			[],
+		);
 	});
 
 	it("finds the place of a path, into maps and their fields, also for names with dots", () => {

@@ -141,4 +141,11 @@ describe("the histories of conversations in a real Pi", function () {
 		assert.equal((await host.state()).said.length, 1);
 		if (process.getuid?.() !== 0) await chmod(stage.agentDir, 0o700);
 	});
+
+	it("are not begun in a folder that does not exist", async () => {
+		const host = await stage.start({ env: { RUNNER_WORKSPACE: join(stage.cwd, "absent") } });
+		const { ending } = await host.turn({ text: "SAY x" });
+		assert.deepEqual(ending, { type: "failed", reason: "The workspace of this agent is missing." });
+		assert.deepEqual(await sessions().catch(() => []), []);
+	});
 });

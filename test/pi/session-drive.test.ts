@@ -105,6 +105,18 @@ describe("driving a session to its end", () => {
 		assert.equal(clock.pending, 0);
 	});
 
+	it("gives up a session that does not stop", async () => {
+		const { session, clock, stop, ended } = begin();
+		session.state.busy = true;
+		stop.abort();
+		await clock.advance(4000);
+		assert.equal(ended(), undefined);
+		await clock.advance(2000);
+		assert.deepEqual(ended(), {});
+		session.finish(new Error("much later, heard by nobody"));
+		assert.equal(clock.pending, 0);
+	});
+
 	it("prompts nothing when it was stopped before", async () => {
 		const { session, driven } = begin({ signal: AbortSignal.abort() });
 		await driven;

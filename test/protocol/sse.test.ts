@@ -170,11 +170,15 @@ describe("SseParser", () => {
 	});
 
 	it("takes time in proportion to the length, for one long line in many chunks and for many lines in one chunk", () => {
-		const time = (run: () => void) => {
-			const began = performance.now();
-			run();
-			return performance.now() - began;
-		};
+		// The best of three: what other processes take of the machine is not the parser's.
+		const time = (run: () => void) =>
+			Math.min(
+				...[1, 2, 3].map(() => {
+					const began = performance.now();
+					run();
+					return performance.now() - began;
+				}),
+			);
 		const inChunks = (count: number) => () => {
 			const reader = new SseParser({ maxBytes: 1e9 });
 			const chunk = bytes("x".repeat(64));

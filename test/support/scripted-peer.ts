@@ -94,9 +94,10 @@ export async function startPeer(options: PeerOptions): Promise<ScriptedPeer> {
 		response: ServerResponse,
 		send: (member: object) => string,
 	): Promise<void> {
+		response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
 		for await (const item of items) {
-			if (item === CUT) return void response.destroy();
-			if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" });
+			// What was written still goes out.
+			if (item === CUT) return void response.socket?.destroySoon();
 			response.write(typeof item === "string" ? item : `data: ${send({ result: item })}\n\n`);
 			if (response.destroyed) return;
 		}

@@ -61,7 +61,7 @@ describe("the task store", () => {
 		const { tasks, open } = bench();
 		open("old", { v03: true });
 		open("new");
-		const isV03 = (owner: string, id: string) => tasks.isV03(owner, id);
+		const isV03 = (owner: string, id: string) => tasks.isV03(owner, taskId(id));
 		assert.deepEqual([isV03("alice", "old"), isV03("alice", "new")], [true, false]);
 		assert.deepEqual([isV03("bob", "old"), isV03("alice", "unknown")], [false, false]);
 	});

@@ -58,7 +58,9 @@ export function fromRegistry(options: RegistryOptions): Registry {
 
 	async function write(facts: Announcement): Promise<void> {
 		const { ticks } = await processFacts(pid);
-		await writeJson(own, { ...facts, pid, ...(ticks === undefined ? {} : { ticks }) });
+		const { name, url, cwd, model, tools, skills, startedAt } = facts;
+		const shown = skills.map((skill) => ({ id: skill.id, name: skill.name, tags: skill.tags }));
+		await writeJson(own, { name, url, pid, cwd, model, tools, skills: shown, startedAt, ticks });
 		await chmod(dir, 0o700);
 		await touch();
 	}
