@@ -27,6 +27,9 @@ const SESSION_EXTENSION = "https://github.com/bacnh85/pi-extensions/pi-a2a/sessi
 const DESCRIPTION =
 	"A Pi coding agent: it works on the files of its workspace with tools of its own, and remembers a conversation.";
 
+/** What a session can read: text, JSON, and pictures for models that see. */
+const INPUT_MODES = ["text/plain", "text/*", "application/json", "image/png", "image/jpeg", "image/gif", "image/webp"];
+
 export interface InboundParts {
 	/** The configuration in force. */
 	readonly config: () => Config;
@@ -61,6 +64,7 @@ export function createInbound(parts: InboundParts): Inbound {
 			redact: createRedactor,
 			card: () => extendedCard(parts, card(parts.config())),
 			capabilities: { streaming: true, push: false, extended: isEnriched(config) },
+			inputModes: INPUT_MODES,
 			log: host.log,
 		});
 		const card = (now: Config, request?: HttpRequest) => cardOf(now, host, addressFor(now, listening, request));
@@ -163,6 +167,7 @@ function cardOf(config: Config, host: Host, url: string): AgentCard {
 		push: false,
 		extended: isEnriched(config),
 		v03: true,
+		inputModes: INPUT_MODES,
 	});
 }
 

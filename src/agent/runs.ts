@@ -100,7 +100,7 @@ export class Runs {
 			contextId: message.contextId ?? newContextId(),
 			owner: call.caller.id,
 			label: call.caller.label,
-			v03: call.service.version === "0.3",
+			v03: call.service.legacy !== true,
 		});
 	}
 

@@ -3,12 +3,14 @@ import type { Clock } from "../lib/clock.ts";
 import { type JsonlFile, readLines } from "../lib/jsonl.ts";
 import { attempt, type Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
-import type { Policy, Step } from "../protocol/agent.ts";
+import type { Caller, Policy, Step } from "../protocol/agent.ts";
 import { asA2AError } from "../protocol/errors.ts";
 import { textOf } from "../protocol/parts.ts";
 import { isInterrupted, isTerminal } from "../protocol/task.ts";
 import type { Message, Task } from "../protocol/types.ts";
-import { redact } from "./redact.ts";
+import { buckets } from "./buckets.ts";
+import type { Credential } from "./identity.ts";
+import { createRedactor, redact } from "./redact.ts";
 
 /** A line of the log. */
 export interface AuditEntry {
@@ -43,21 +45,51 @@ export interface AuditedTask {
 export interface AuditLog {
 	/** Writes what is asked of us, and every refusal. */
 	readonly policy: Policy;
+	/** `identify`, with a line for everybody who is turned away; a flood of them is counted, not written out. */
+	identified(identify: (credential: Credential) => Caller): (credential: Credential) => Caller;
 	/** Writes how inbound tasks end, whoever waits for them. */
 	follow(tasks: { onOpen(opener: (task: AuditedTask) => void): unknown }): void;
 	/** Writes one exchange with a peer. */
 	outbound(entry: Omit<AuditEntry, "time" | "direction">): void;
-	/** The newest `n` entries, oldest first. */
+	/** The newest `n` entries, oldest first, those included that were not on disk yet. */
 	tail(n: number): Promise<readonly object[]>;
 	/** Everything is on disk when it resolves. May be called twice. */
 	close(): Promise<void>;
 }
 
 const PREVIEW = 200;
+const MAX_ID = 128;
+/** Lines wait this long, in milliseconds, to be written together. A crash loses what waits. */
+const WINDOW_MS = 20;
+/** So many lines are written at once without waiting. */
+const BATCH = 256;
+/** Lines about callers who were turned away, from one address in a minute. */
+const TURNED_AWAY_PER_MINUTE = 20;
 /** Reading how a task stands is no exchange: it would fill the log with polls. */
 const QUIET: ReadonlySet<string> = new Set(["GetTask", "ListTasks", "SubscribeToTask", "GetExtendedAgentCard"]);
 
-const previewOf = (text: string): string => oneLine(redact(text.slice(0, PREVIEW * 8)), PREVIEW);
+/** The beginning of a text, redacted, on one line. A word that the cut broke is left out: it may be half a secret. */
+function previewOf(text: string): string {
+	const long = text.length > PREVIEW * 3;
+	return oneLine(long ? createRedactor().push(text.slice(0, PREVIEW * 3)) : redact(text), PREVIEW);
+}
+
+/** Most ids and names; the rest is looked at more closely. */
+const PLAIN = /^[!-~](?:[ -~]{0,126}[!-~])?$/;
+const nameOf = (text: string): string => (PLAIN.test(text) ? text : oneLine(text, MAX_ID));
+
+type Fields = Omit<AuditEntry, "time" | "direction">;
+
+/** Every field made one line without anything that shows nothing: ids and names come from outside as well. */
+function cleaned({ preview, error, durationMs, ...names }: Fields): Fields {
+	const short = Object.entries(names).map(([name, value]) => [name, nameOf(String(value))]);
+	return {
+		...(Object.fromEntries(short) as Omit<Fields, "preview" | "error" | "durationMs">),
+		...(durationMs === undefined ? {} : { durationMs: Math.round(durationMs) }),
+		...(preview === undefined ? {} : { preview: previewOf(preview) }),
+		...(error === undefined ? {} : { error: previewOf(error) }),
+	};
+}
 
 function messageIn(step: Step): Message | undefined {
 	return step.operation === "SendMessage" || step.operation === "SendStreamingMessage"
@@ -68,13 +100,27 @@ function messageIn(step: Step): Message | undefined {
 /** The log over `file`. Writing may fail (a full disk): that is said once and stops nobody. */
 export function auditLog(file: JsonlFile, clock: Clock, log: Log): AuditLog {
 	let told = false;
+	let waiting: object[] = [];
+	let cancel: (() => void) | undefined;
+	const turnedAway = buckets({ perMinute: TURNED_AWAY_PER_MINUTE, clock });
+	let unwritten = 0;
 
-	function write(direction: AuditEntry["direction"], entry: Omit<AuditEntry, "time" | "direction">): void {
-		const line = { time: new Date(clock.now()).toISOString(), direction, ...entry };
-		file.append(line).catch((error: unknown) => {
-			if (!told) log.warn("Could not write to the audit log", error);
-			told = true;
-		});
+	function failed(error: unknown): void {
+		if (!told) log.warn("Could not write to the audit log", error);
+		told = true;
+	}
+
+	function flush(): void {
+		cancel?.();
+		cancel = undefined;
+		for (const line of waiting) file.append(line).catch(failed);
+		waiting = [];
+	}
+
+	function write(direction: AuditEntry["direction"], entry: Fields): void {
+		waiting.push({ time: new Date(clock.now()).toISOString(), direction, ...cleaned(entry) });
+		if (waiting.length >= BATCH) flush();
+		else cancel ??= clock.after(WINDOW_MS, flush);
 	}
 
 	function ended({ id, contextId, owner, label, task }: AuditedTask, began: number): void {
@@ -88,7 +134,7 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log): AuditLog {
 			contextId,
 			state: status.state,
 			durationMs: clock.now() - began,
-			...(said ? { preview: previewOf(said) } : {}),
+			...(said ? { preview: said } : {}),
 		});
 	}
 
@@ -103,13 +149,28 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log): AuditLog {
 				...("id" in step.params && typeof step.params.id === "string" ? { taskId: step.params.id } : {}),
 				...(message?.taskId === undefined ? {} : { taskId: message.taskId }),
 				...(message?.contextId === undefined ? {} : { contextId: message.contextId }),
-				...(message ? { preview: previewOf(textOf(message.parts)) } : {}),
+				...(message ? { preview: textOf(message.parts) } : {}),
 			};
 			if (message) write("in", about);
 			return ({ error }) => {
-				if (error !== undefined) write("in", { ...about, error: oneLine(redact(asA2AError(error).message)) });
+				if (error !== undefined) write("in", { ...about, error: asA2AError(error).message });
 				else if (!message && !QUIET.has(operation)) write("in", about);
 			};
+		},
+		identified: (identify) => (credential) => {
+			try {
+				return identify(credential);
+			} catch (error) {
+				if (turnedAway.take(credential.address) > 0) unwritten += 1;
+				else {
+					const more = unwritten > 0 ? ` (and ${unwritten} like it)` : "";
+					unwritten = 0;
+					const peer = credential.asserted ?? credential.address;
+					const reason = `${asA2AError(error).message}${more}`;
+					write("in", { peer, caller: `ip:${credential.address}`, operation: "authenticate", error: reason });
+				}
+				throw error;
+			}
 		},
 		follow(tasks) {
 			tasks.onOpen((task) => {
@@ -121,8 +182,14 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log): AuditLog {
 			});
 		},
 		outbound: (entry) => write("out", entry),
-		tail: async (n) =>
-			((await attempt("read the audit log", () => readLines(file.path, { last: n }), log)) ?? []) as object[],
-		close: () => file.close(),
+		async tail(n) {
+			flush();
+			await file.flush();
+			return ((await attempt("read the audit log", () => readLines(file.path, { last: n }), log)) ?? []) as object[];
+		},
+		close() {
+			flush();
+			return file.close();
+		},
 	};
 }

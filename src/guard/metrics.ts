@@ -19,16 +19,6 @@ export interface Metrics {
 	outbound(operation: string, failed: boolean, ms: number): void;
 	/** Plain numbers, by direction and operation. Refusals by the name of the error; durations in milliseconds. */
 	snapshot(): { readonly [direction: string]: object };
-	/** The same as lines for people. Empty when nothing has happened. */
-	lines(): readonly string[];
-}
-
-/** `in  SendMessage 12 (1 failed), avg 840 ms, max 2100 ms, last 700 ms` */
-function described(direction: string, counters: ReadonlyMap<string, Counter>): string[] {
-	return [...counters].map(([operation, { total, failed, sumMs, maxMs, lastMs }]) => {
-		const bad = failed > 0 ? ` (${failed} failed)` : "";
-		return `${direction} ${operation} ${total}${bad}, avg ${Math.round(sumMs / total)} ms, max ${maxMs} ms, last ${lastMs} ms`;
-	});
 }
 
 /** Counters that begin at zero now. */
@@ -75,10 +65,5 @@ export function metrics(clock: Clock): Metrics {
 			outbound: shown(outbound),
 			refused: Object.fromEntries(refused),
 		}),
-		lines: () => [
-			...described("in ", inbound),
-			...described("out", outbound),
-			...[...refused].map(([name, times]) => `refused ${name} ${times}`),
-		],
 	};
 }

@@ -1,4 +1,5 @@
 /** What came of a call, in the shape that tools, commands and the conversation log share. */
+import { oneLine } from "../lib/text.ts";
 import { A2AError } from "../protocol/errors.ts";
 import type { Artifact, ContextId, JsonObject, TaskId, TaskState } from "../protocol/types.ts";
 
@@ -68,6 +69,7 @@ export class PeerError extends Error {
 /** What to do about an error, by its name. */
 const HINTS: { readonly [name: string]: string } = {
 	UnauthorizedError: "The peer wants a bearer token: set auth.token of this peer under a2a.peers.",
+	PeerUnreachableError: "Check that the peer runs and that its URL is right, or ask another one.",
 	UntrustedCallerError: "The peer does not trust this caller: its operator must add it to server.trustedPeers.",
 	RateLimitedError: "The peer limits requests: wait before calling again.",
 	BusyError: "The peer runs as many tasks as it may: call again later, or ask another peer.",
@@ -81,7 +83,7 @@ const HINTS: { readonly [name: string]: string } = {
 export function asPeerError(error: unknown, facts: PeerErrorFacts): PeerError {
 	if (error instanceof PeerError) return error;
 	const hint = facts.hint ?? (error instanceof A2AError ? hintFor(error) : undefined);
-	const said = error instanceof Error ? error.message : String(error);
+	const said = oneLine(error instanceof Error ? error.message : String(error), 600);
 	return new PeerError(`${facts.peer}: ${said}`, { ...facts, hint, cause: error });
 }
 

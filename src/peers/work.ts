@@ -148,7 +148,8 @@ export class Work {
 		const { connection, contextId, messageId } = this.#parts;
 		if (!contextId) return false;
 		const asked = await this.#lastWord(async (signal) => {
-			const request = { contextId, pageSize: 10, historyLength: 10 };
+			// A list leaves artifacts out unless asked (§3.1.4), and a task that has ended is not asked for again.
+			const request = { contextId, pageSize: 10, historyLength: 10, includeArtifacts: true };
 			const { tasks } = await connection.agent.request("ListTasks", request, connection.call(signal));
 			const ours = tasks.filter((task) => task.contextId === contextId);
 			const holds = (task: Task) => task.history?.some((message) => message.messageId === messageId);
@@ -167,7 +168,10 @@ export class Work {
 		if (!id) return "The peer has not named its task, so it could not be told.";
 		const { agent, call } = this.#parts.connection;
 		const asked = await this.#lastWord((signal) => agent.request("CancelTask", { id }, call(signal)));
-		if ("value" in asked) return `The peer was told to stop task ${id}.`;
+		if ("value" in asked) {
+			this.seen = fold(this.seen, { task: asked.value });
+			return `The peer was told to stop task ${id}.`;
+		}
 		if (asked.error instanceof A2AError && asked.error.name === "TaskNotCancelableError") {
 			return `Task ${id} had already ended.`;
 		}

@@ -43,6 +43,9 @@ const HELD = { file: 16, memory: 200 };
 /** How long a run may take to stop before its task no longer waits for it; it is given back all the same. */
 const STOP_MS = 2_000;
 
+/** Without an ending of its own a turn would count as completed. */
+const STOPPED: RunEvent = { type: "failed", reason: "host stopped" };
+
 /** Images among the parts, for models that can see. */
 function imagesIn(parts: readonly Part[]): PromptImage[] {
 	return parts.flatMap((part): PromptImage[] => {
@@ -71,6 +74,7 @@ export function piRunner(parts: RunnerParts): Runner {
 	/** What runs, and how to stop it. */
 	const running = new Map<Promise<void>, AbortController>();
 	let resources: Promise<Resources> | undefined;
+	let closed = false;
 
 	/** What the host has loaded, looked up at the first task; after a failure looked up again. */
 	function loaded(): Promise<Resources> {
@@ -192,17 +196,23 @@ export function piRunner(parts: RunnerParts): Runner {
 				void clock.sleep(STOP_MS).then(() => channel.end());
 			};
 			if (turn.signal.aborted) return;
+			if (closed) {
+				yield STOPPED;
+				return;
+			}
 			turn.signal.addEventListener("abort", over, { once: true });
 			const task = work(turn, stop.signal, channel).finally(() => running.delete(task));
 			running.set(task, stop);
 			try {
 				for await (const event of channel) if (!stop.signal.aborted) yield event;
+				if (stop.signal.aborted && !turn.signal.aborted) yield STOPPED;
 			} finally {
 				turn.signal.removeEventListener("abort", over);
 				stop.abort(); // the reader has left, or all is said
 			}
 		},
 		async close() {
+			closed = true;
 			for (const stop of running.values()) stop.abort();
 			await Promise.all(running.keys());
 			conversations.clear();

@@ -20,6 +20,8 @@ export interface Caller {
 export interface ServiceParameters {
 	readonly version: "1.0" | "0.3";
 	readonly extensions: readonly string[];
+	/** The call came by a name of before 1.0 with the data of 1.0; its replies have the legacy shapes. */
+	readonly legacy?: boolean;
 }
 
 /** Everything about a call that is not its parameters. */

@@ -4,7 +4,7 @@
  * a member of the type that has no decoder does not compile.
  */
 import { isObject } from "./json.ts";
-import type { Json, JsonObject } from "./types.ts";
+import type { JsonObject } from "./types.ts";
 
 /** `unknown` in, typed out; throws `Mismatch`. */
 export type Decoder<T> = (value: unknown) => T;
@@ -66,6 +66,7 @@ export function filled(max = Number.POSITIVE_INFINITY): Decoder<string> {
 	return (value) => decode(value) || expected("a string that is not empty", undefined);
 }
 
+/** true or false, and no text for them. */
 export const boolean: Decoder<boolean> = (value) => (typeof value === "boolean" ? value : expected("a boolean", value));
 
 /** An int32 from `min` to `max`; ProtoJSON lets it come as a decimal string as well. */
@@ -101,25 +102,23 @@ export function list<T>(item: Decoder<T>, max: number, min = 0): Decoder<readonl
 export const struct: Decoder<JsonObject> = (value) =>
 	isObject(value) ? (value as JsonObject) : expected("an object", value);
 
-/** google.protobuf.Value: any JSON value, as it is. */
-export const json: Decoder<Json> = (value) => (value === undefined ? expected("a JSON value", value) : (value as Json));
-
 type OptionalKey<T> = { [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? K : never }[keyof T];
-type Required<T> = { readonly [K in Exclude<keyof T, OptionalKey<T>>]: Decoder<T[K]> };
-type Optional<T> = { readonly [K in OptionalKey<T>]-?: Decoder<Exclude<T[K], undefined>> };
+type Must<T> = { readonly [K in Exclude<keyof T, OptionalKey<T>>]: Decoder<T[K]> };
+type May<T> = { readonly [K in OptionalKey<T>]-?: Decoder<Exclude<T[K], undefined>> };
 
 /** A member by its JSON name or the proto's own (`contextId`, `context_id`): ProtoJSON readers take both. */
 export function member(value: Readonly<Record<string, unknown>>, name: string, snake = snakeCase(name)): unknown {
 	return value[name] ?? value[snake];
 }
 
+/** The proto's name of a JSON member (§5.5): `context_id` for `contextId`. */
 export const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
  * An object with the members of `T`: required ones must be there, optional ones may be absent or null, which is the
  * same (§5.7), and anything else is ignored.
  */
-export function record<T extends object>(required: Required<T>, optional: Optional<T>): Decoder<T> {
+export function record<T extends object>(required: Must<T>, optional: May<T>): Decoder<T> {
 	const rows = (fields: object) =>
 		Object.entries(fields).map(([name, decode]) => ({
 			name,

@@ -9,6 +9,7 @@ export type RpcId = string | number | null;
 /** Longer ids are refused, since every event of a stream repeats them. */
 const MAX_ID = 4096;
 
+/** A single JSON-RPC request (§9.3), its params not decoded yet. */
 export interface RpcRequest {
 	/** `undefined`: a notification, which has no id. */
 	readonly id: RpcId | undefined;
@@ -113,6 +114,7 @@ export function readReply(value: unknown, id: RpcId): unknown {
 	return value.result;
 }
 
+/** What a method name means (§5.3). */
 export interface Method {
 	readonly operation: OperationName;
 	/** How the method is spelled: the 1.0 name, or one of the older path-like names. */

@@ -36,6 +36,7 @@ const ROUTES: readonly Route[] = (Object.keys(OPERATIONS) as OperationName[])
 	.map(routeOf)
 	.sort((a, b) => Number(b.pattern.source.includes(":")) - Number(a.pattern.source.includes(":")));
 
+/** What a verb and a path mean (§11.3). */
 export type Match =
 	| { readonly operation: OperationName; readonly params: Readonly<Record<string, string>> }
 	/** The path is one of ours, the verb is not: 405 with these in `Allow`. */

@@ -5,6 +5,7 @@
  */
 import { A2AError } from "./errors.ts";
 
+/** One event of a stream. */
 export interface SseEvent {
 	/** Value of the `event` field, `message` when there is none. */
 	readonly event: string;

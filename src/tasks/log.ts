@@ -23,7 +23,7 @@ export interface Opening {
 	readonly owner: string;
 	/** `Caller.label`: the name to show for the owner. */
 	readonly label: string;
-	/** The message that created it had the 0.3 shape. */
+	/** Asked about by a name of before 1.0 without a version, 0.3 is meant: unless such a name with 1.0 data created it. */
 	readonly v03: boolean;
 }
 

@@ -79,7 +79,7 @@ export class TaskStore {
 		return [...this.#logs.values()];
 	}
 
-	/** Whether the owner has that task and a 0.3-shaped message created it. */
+	/** Whether the owner has that task, and an old name without a version means 0.3 when it asks about it. */
 	isV03(owner: string, id: TaskId): boolean {
 		const log = this.#logs.get(id);
 		return log?.owner === owner && log.v03;

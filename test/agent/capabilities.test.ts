@@ -1,26 +1,8 @@
 import assert from "node:assert/strict";
 import { A2AError } from "../../src/protocol/errors.ts";
-import { apply, toEvent } from "../../src/protocol/task.ts";
-import type { StreamResponse, Task } from "../../src/protocol/types.ts";
 import { all, bench, call, echo, message } from "../support/scripted-runner.ts";
 
 const named = (name: string) => (error: unknown) => error instanceof A2AError && error.name === name;
-
-/** What a reader makes of a stream. */
-function _replay(items: readonly StreamResponse[]): Task {
-	const [first, ...rest] = items;
-	assert.ok(first && "task" in first);
-	return rest.reduce((task, item) => {
-		const event = toEvent(item);
-		assert.ok(event);
-		return apply(task, event);
-	}, first.task);
-}
-
-const _flags = (items: readonly StreamResponse[]) =>
-	items.flatMap((item) =>
-		"artifactUpdate" in item ? [[item.artifactUpdate.append, item.artifactUpdate.lastChunk]] : [],
-	);
 
 describe("capabilities", () => {
 	it("that are not promised are refused, each with its own error", async () => {

@@ -3,7 +3,7 @@ import { A2AError } from "../../src/protocol/errors.ts";
 import { isTerminal, type TaskEvent } from "../../src/protocol/task.ts";
 import {
 	aborted,
-	type Bench,
+	assertIdle,
 	bench,
 	bob,
 	call,
@@ -16,14 +16,6 @@ import {
 
 const named = (name: string) => (error: unknown) => error instanceof A2AError && error.name === name;
 const limits = (maxConcurrent: number) => ({ limits: { maxConcurrent, replyTimeoutMs: 0, asyncTimeoutMs: 0 } });
-
-/** Nothing that was started is left: no turn, no timer, no reader of a task that has ended. */
-async function assertIdle({ tasks, clock }: Bench): Promise<void> {
-	await clock.advance(0);
-	assert.deepEqual(tasks.running(), []);
-	assert.equal(clock.pending, 0);
-	for (const log of tasks.all()) if (isTerminal(log.state)) assert.equal(log.readers, 0);
-}
 
 describe("concurrent turns", () => {
 	it("are as many as allowed; one more is refused as busy and leaves nothing", async () => {

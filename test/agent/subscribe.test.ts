@@ -17,11 +17,6 @@ function replay(items: readonly StreamResponse[]): Task {
 	}, first.task);
 }
 
-const _flags = (items: readonly StreamResponse[]) =>
-	items.flatMap((item) =>
-		"artifactUpdate" in item ? [[item.artifactUpdate.append, item.artifactUpdate.lastChunk]] : [],
-	);
-
 describe("SubscribeToTask", () => {
 	const subscribe = (it: ReturnType<typeof bench>, id: Task["id"], how = call()) =>
 		it.agent.stream("SubscribeToTask", { id }, how);

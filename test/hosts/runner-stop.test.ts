@@ -132,7 +132,9 @@ describe("stopping a turn in a real Pi", function () {
 		await Promise.all([own.close(), own.close()]);
 		assert.ok(Date.now() - at < 2000);
 		assert.equal(runs("sleep 615"), false);
-		assert.equal((await turn).ending, undefined);
+		const stopped = { type: "failed", reason: "host stopped" };
+		assert.deepEqual((await turn).ending, stopped);
+		assert.deepEqual((await own.turn({ text: "SAY late", context: "close" })).events, [stopped]);
 		await own.close();
 	});
 

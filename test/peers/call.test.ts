@@ -440,7 +440,10 @@ describe("peers/call", () => {
 			const ending = call(await bench.rig(), peer, { signal: controller.signal, onProgress: () => controller.abort() });
 			await assert.rejects(
 				ending,
-				failure(/the call was stopped\. The peer was told to stop task t1\./, { taskId: taskId("t1") }),
+				failure(/the call was stopped\. The peer was told to stop task t1\./, {
+					taskId: taskId("t1"),
+					state: "TASK_STATE_CANCELED",
+				}),
 			);
 			assert.deepEqual(peer.of("CancelTask"), [{ id: "t1" }]);
 		});

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
-import { buildCard } from "../../src/protocol/card.ts";
 import { decodeCard, decodeParams } from "../../src/protocol/decode.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
-import { operationFor } from "../../src/protocol/jsonrpc.ts";
-import { OPERATIONS, type OperationName, type Params, type Results } from "../../src/protocol/operations.ts";
-import { contextId, type Message, TASK_STATES, type Task, type TaskState, taskId } from "../../src/protocol/types.ts";
+import { OPERATIONS, type OperationName, type Params } from "../../src/protocol/operations.ts";
+import { TASK_STATES, type TaskState, taskId } from "../../src/protocol/types.ts";
 import {
 	downcastCard,
 	downcastParams,
 	downcastResult,
 	isV03Message,
 	upcastParams,
-	upcastResult,
-	v03Method,
 } from "../../src/protocol/v03/index.ts";
+import { CARD, IDS, MESSAGE, OLD_CARD, PUSH, REF, RESULTS, SEND, TASK } from "./v03-samples.ts";
 
 type Loose = { readonly [key: string]: unknown };
 const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
@@ -21,164 +18,6 @@ const wire = (value: unknown): unknown => (value === undefined ? undefined : JSO
 /** A 0.3 request as the core sees it. */
 const core = <K extends OperationName>(operation: K, params: unknown): Params[K] =>
 	decodeParams[operation](upcastParams(operation, params));
-
-const PARTS: Message["parts"] = [
-	{ text: "hi", metadata: { a: 1 } },
-	{ raw: "aGk=", filename: "a.txt", mediaType: "text/plain" },
-	{ url: "https://x.example/a.png", mediaType: "image/png" },
-	{ data: { n: [1, null] } },
-];
-const MESSAGE: Message = {
-	messageId: "m",
-	role: "ROLE_USER",
-	parts: PARTS,
-	contextId: contextId("c"),
-	taskId: taskId("t"),
-	metadata: { k: { deep: true } },
-	extensions: ["https://e.example/1"],
-	referenceTaskIds: [taskId("t0")],
-};
-const TASK: Task = {
-	id: taskId("t"),
-	contextId: contextId("c"),
-	status: {
-		state: "TASK_STATE_INPUT_REQUIRED",
-		message: { messageId: "q", role: "ROLE_AGENT", parts: [{ text: "which?" }] },
-		timestamp: "2025-01-31T12:00:00.000Z",
-	},
-	artifacts: [{ artifactId: "a", name: "reply", parts: PARTS, metadata: { x: 1 } }],
-	history: [MESSAGE],
-	metadata: { y: 2 },
-};
-const PUSH = {
-	url: "https://h.example/x",
-	id: "p",
-	taskId: taskId("t"),
-	token: "k",
-	authentication: { scheme: "Bearer", credentials: "c" },
-};
-const { taskId: _, ...INLINE_PUSH } = PUSH;
-const SEND: Params["SendMessage"] = {
-	message: MESSAGE,
-	configuration: {
-		acceptedOutputModes: ["text/plain"],
-		historyLength: 0,
-		returnImmediately: true,
-		taskPushNotificationConfig: INLINE_PUSH,
-	},
-	metadata: { z: null },
-};
-const REF = { taskId: taskId("t"), id: "p" };
-const CARD = buildCard({
-	name: "pi",
-	description: "d",
-	version: "1",
-	url: "http://127.0.0.1:9910/",
-	skills: [
-		{
-			id: "s",
-			name: "S",
-			description: "d",
-			tags: ["t"],
-			securityRequirements: [{ schemes: { bearer: { list: ["w"] } } }],
-		},
-	],
-	auth: true,
-	streaming: true,
-	push: false,
-	extended: true,
-	v03: true,
-	metadata: { pid: 1 },
-});
-/** What survives of our card in 0.3: the 0.3 interface. */
-const OLD_CARD = { ...CARD, supportedInterfaces: CARD.supportedInterfaces.slice(-1) };
-
-const PARAMS: { readonly [K in OperationName]: readonly Params[K][] } = {
-	SendMessage: [
-		SEND,
-		{ message: MESSAGE, configuration: { returnImmediately: false } },
-		{
-			message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "" }] },
-			configuration: { returnImmediately: false },
-		},
-	],
-	SendStreamingMessage: [{ message: MESSAGE }, { message: MESSAGE, configuration: { historyLength: 3 }, metadata: {} }],
-	GetTask: [{ id: taskId("t") }, { id: taskId("t"), historyLength: 0 }],
-	ListTasks: [
-		{},
-		{
-			contextId: contextId("c"),
-			status: "TASK_STATE_AUTH_REQUIRED",
-			pageSize: 5,
-			pageToken: "n",
-			includeArtifacts: true,
-		},
-	],
-	CancelTask: [{ id: taskId("t"), metadata: { a: 1 } }],
-	SubscribeToTask: [{ id: taskId("t") }],
-	CreateTaskPushNotificationConfig: [PUSH, { url: PUSH.url, id: "p", taskId: taskId("t") }],
-	GetTaskPushNotificationConfig: [REF],
-	ListTaskPushNotificationConfigs: [{ taskId: taskId("t") }],
-	DeleteTaskPushNotificationConfig: [REF],
-	GetExtendedAgentCard: [{}],
-};
-const IDS = { taskId: taskId("t"), contextId: contextId("c") };
-const EVENTS: readonly Results["SendStreamingMessage"][] = [
-	{ task: TASK },
-	{ message: MESSAGE },
-	{ statusUpdate: { ...IDS, status: { state: "TASK_STATE_WORKING" }, metadata: { a: 1 } } },
-	{ statusUpdate: { ...IDS, status: TASK.status } },
-	{ artifactUpdate: { ...IDS, artifact: { artifactId: "a", parts: PARTS }, append: true, lastChunk: true } },
-	{ artifactUpdate: { ...IDS, artifact: { artifactId: "a", parts: [{ text: "x" }] }, metadata: { b: 2 } } },
-];
-const RESULTS: { readonly [K in OperationName]: readonly Results[K][] } = {
-	SendMessage: [{ task: TASK }, { message: MESSAGE }],
-	SendStreamingMessage: EVENTS,
-	GetTask: [TASK, ...TASK_STATES.map((state) => ({ id: taskId("t"), contextId: contextId("c"), status: { state } }))],
-	ListTasks: [
-		{ tasks: [TASK], nextPageToken: "n", pageSize: 1, totalSize: 9 },
-		{ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 },
-	],
-	CancelTask: [TASK],
-	SubscribeToTask: EVENTS,
-	CreateTaskPushNotificationConfig: [PUSH],
-	GetTaskPushNotificationConfig: [PUSH, { url: PUSH.url, id: "p", taskId: taskId("t") }],
-	ListTaskPushNotificationConfigs: [
-		{ configs: [PUSH], nextPageToken: "" },
-		{ configs: [], nextPageToken: "" },
-	],
-	DeleteTaskPushNotificationConfig: [{}],
-	GetExtendedAgentCard: [OLD_CARD],
-};
-
-describe("0.3, there and back", () => {
-	for (const operation of OPERATION_NAMES) {
-		it(`keeps the parameters of ${operation}`, () => {
-			for (const params of PARAMS[operation]) {
-				const down = wire(downcastParams(operation, params as never));
-				assert.ok(!/TASK_STATE_|ROLE_/.test(JSON.stringify(down) ?? ""), "no 1.0 spellings");
-				assert.deepEqual(core(operation, down), params);
-			}
-		});
-
-		it(`keeps the results of ${operation}`, () => {
-			for (const result of RESULTS[operation]) {
-				const down = wire(downcastResult(operation, result));
-				assert.ok(!/TASK_STATE_|ROLE_/.test(JSON.stringify(down)), "no 1.0 spellings");
-				assert.deepEqual(upcastResult(operation, down), result);
-			}
-		});
-	}
-
-	it("has a method name for every operation, which means that operation", () => {
-		for (const operation of OPERATION_NAMES) {
-			assert.match(v03Method(operation), /^(message|tasks|agent)\//);
-			assert.equal(operationFor(v03Method(operation))?.operation, operation);
-		}
-		assert.equal(v03Method("SubscribeToTask"), "tasks/resubscribe");
-		assert.equal(v03Method("CreateTaskPushNotificationConfig"), "tasks/pushNotificationConfig/set");
-	});
-});
 
 describe("isV03Message", () => {
 	it("tells by the role, then by a kind", () => {

@@ -1,10 +1,12 @@
 /** A runner whose turns are scripts, an agent over it on a manual clock, and gates that scripts wait at. */
+import assert from "node:assert/strict";
 import { type AgentParts, createAgent } from "../../src/agent/agent.ts";
 import type { RunEvent, Runner, Turn } from "../../src/agent/runner.ts";
 import { createRedactor } from "../../src/guard/redact.ts";
 import { type ManualClock, manualClock } from "../../src/lib/clock.ts";
 import type { Call, Caller } from "../../src/protocol/agent.ts";
 import { replyText, textOf } from "../../src/protocol/parts.ts";
+import { isTerminal } from "../../src/protocol/task.ts";
 import { contextId, type Message, type StreamResponse, type Task, taskId } from "../../src/protocol/types.ts";
 import { TaskStore } from "../../src/tasks/store.ts";
 
@@ -166,4 +168,12 @@ export function brief(item: StreamResponse): string {
 	if ("task" in item) return `task:${state(item.task.status.state)}`;
 	if ("statusUpdate" in item) return state(item.statusUpdate.status.state);
 	return "message" in item ? "message" : `text:${textOf(item.artifactUpdate.artifact.parts)}`;
+}
+
+/** Nothing that was started is left: no turn, no timer, no reader of a task that has ended. */
+export async function assertIdle({ tasks, clock }: Bench): Promise<void> {
+	await clock.advance(0);
+	assert.deepEqual(tasks.running(), []);
+	assert.equal(clock.pending, 0);
+	for (const log of tasks.all()) if (isTerminal(log.state)) assert.equal(log.readers, 0);
 }

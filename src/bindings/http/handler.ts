@@ -27,7 +27,7 @@ export interface HandlerParts {
 	/** The public card, as seen from where the request came in. */
 	readonly card: (request: HttpRequest) => AgentCard;
 	readonly gate: GateOptions;
-	/** Whether a task of the caller's was made by a 0.3 message. */
+	/** Whether a call about this task of the caller's, by an old name and without a version, means 0.3. */
 	readonly isV03: (caller: Caller, taskId: string) => boolean;
 	/** Largest body taken, in bytes. */
 	readonly maxBodyBytes?: number;

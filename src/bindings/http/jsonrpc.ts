@@ -12,7 +12,7 @@ import { endsV03Stream, fromCore, type Shape, shapeOf, toCore } from "./shapes.t
 
 export interface RpcParts {
 	readonly agent: Agent;
-	/** Whether the caller's task was made by a 0.3 message; false for tasks that do not exist or are not the caller's. */
+	/** Whether a call about this task of the caller's, by an old name and without a version, means 0.3. */
 	readonly isV03: (caller: Caller, taskId: string) => boolean;
 	readonly clock: Clock;
 	readonly log: Log;
@@ -54,7 +54,8 @@ export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<
 		const { caller, signal } = incoming;
 		const shape = shapeOf(method, request.params, version, (task) => parts.isV03(caller, task));
 		const extensions = readExtensions(incoming.extensions);
-		const call: Call = { caller, signal, service: { version: shape === "0.3" ? "0.3" : "1.0", extensions } };
+		const service = { version: shape === "0.3" ? "0.3" : "1.0", extensions, legacy: shape === "legacy" } as const;
+		const call: Call = { caller, signal, service };
 		const params = toCore(method.operation, shape, request.params);
 		return await perform(parts, { id, method, shape, params, call }, incoming.headers);
 	} catch (error) {

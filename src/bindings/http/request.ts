@@ -24,8 +24,9 @@ export interface HttpRequest {
 
 /** A body that brings nothing for this many milliseconds is given up. */
 const STALL_MS = 15_000;
-/** How long, and for how many bytes, an unwanted body is read on so that its sender gets to see the refusal. */
-const LINGER_MS = 1_000;
+/** How long, for what pause and for how many bytes an unwanted body is read on, so that its sender sees the refusal. */
+const LINGER_MS = 3_000;
+const LINGER_PAUSE_MS = 300;
 const LINGER_BYTES = 256 * 1024 * 1024;
 
 /** What arrives over a connection to us. */
@@ -113,17 +114,21 @@ export class NodeRequest implements HttpRequest {
 	/** Reads on and throws away what nobody wants, for a while: a connection cut under a sender loses the reply. */
 	discard(): Promise<void> {
 		const message = this.#message;
+		const clock = this.#clock;
 		return new Promise((resolve) => {
 			let left = LINGER_BYTES;
-			const done = () => {
+			let idle = clock.after(LINGER_PAUSE_MS, done);
+			const cancel = clock.after(LINGER_MS, done);
+			function done(): void {
+				idle();
 				cancel();
 				message.off("data", take).off("end", done).off("close", done);
 				resolve();
-			};
-			const cancel = this.#clock.after(LINGER_MS, done);
+			}
 			function take(chunk: Buffer): void {
 				left -= chunk.length;
-				if (left < 0) done();
+				idle();
+				idle = clock.after(left < 0 ? 0 : LINGER_PAUSE_MS, done);
 			}
 			if (message.destroyed) return done();
 			message.on("data", take).once("end", done).once("close", done);

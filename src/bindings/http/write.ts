@@ -53,16 +53,21 @@ async function writeStream(
 		return;
 	}
 	const iterator = body[Symbol.asyncIterator]();
-	const stop = () => {
-		leave(iterator);
-		response.end();
-	};
-	signal.addEventListener("abort", stop, { once: true });
 	let corked = false;
 	const flush = () => {
+		if (corked) response.uncork();
 		corked = false;
-		response.uncork();
 	};
+	const end = () => {
+		// Node 22 loses what is held back when a reply is ended.
+		flush();
+		response.end();
+	};
+	const stop = () => {
+		leave(iterator);
+		end();
+	};
+	signal.addEventListener("abort", stop, { once: true });
 	try {
 		for (;;) {
 			const next = await iterator.next();
@@ -79,7 +84,7 @@ async function writeStream(
 		signal.removeEventListener("abort", stop);
 		leave(iterator);
 	}
-	response.end();
+	end();
 }
 
 /** Resolves when the reader has caught up or is gone; cuts it off when it does neither. */
