@@ -1,14 +1,14 @@
 /** The way out, put together: who can be called, and calling them. One instance for each configuration. */
 import { join } from "node:path";
 import type { Host } from "./app.ts";
-import { connectHttp } from "./bindings/http/client.ts";
 import { createHttpPool } from "./bindings/http/pool.ts";
 import type { Config } from "./config/keys.ts";
 import type { AuditLog } from "./guard/audit.ts";
 import type { Metrics } from "./guard/metrics.ts";
 import { redact } from "./guard/redact.ts";
+import { urlCheck } from "./guard/urls.ts";
 import type { Clock } from "./lib/clock.ts";
-import { createConnect } from "./peers/connect.ts";
+import { createConnect, openHttp } from "./peers/connect.ts";
 import { createConversations } from "./peers/conversations.ts";
 import { createDirectory } from "./peers/directory.ts";
 import { createOutbound, type Outbound } from "./peers/outbound.ts";
@@ -58,30 +58,25 @@ export function createReach(parts: ReachParts): Reach {
 	});
 	const connect = createConnect({
 		open: {
-			http: ({ url, pin }, { token, source, signal }) => {
-				const target = {
-					url,
-					token,
-					identity,
-					pinned: pin !== undefined || source === "local",
-					sendTimeoutMs: config.sendTimeoutMs,
-					streamTimeoutMs: config.streamTimeoutMs,
-					retryAttempts: config.retryAttempts,
-					verifySsl: config.verifySsl,
-					check: async () => undefined,
-					pool,
-					clock,
-				};
-				return connectHttp(target, signal);
-			},
+			http: openHttp({
+				identity,
+				sendTimeoutMs: config.sendTimeoutMs,
+				streamTimeoutMs: config.streamTimeoutMs,
+				retryAttempts: config.retryAttempts,
+				verifySsl: config.verifySsl,
+				// A URL that the model chose, or a page made it choose, may be anything; what the operator wrote down is meant.
+				check: (source) => urlCheck({ context: source === "url" ? "direct" : "configured" }),
+				pool,
+				clock,
+			}),
 		},
 		directory,
 		own: config,
 		redact,
 		clock,
-		exchange: ({ peer, operation, durationMs, error, ...about }) => {
-			metrics.outbound(operation, error !== undefined, durationMs);
-			audit.outbound({ peer, operation, durationMs, ...about, ...(error === undefined ? {} : { error }) });
+		exchange: (exchange) => {
+			metrics.outbound(exchange.operation, exchange.error !== undefined, exchange.durationMs);
+			audit.outbound(exchange);
 		},
 	});
 	const outbound = createOutbound({

@@ -44,8 +44,24 @@ export function valueAt(
 	search.lastIndex = start;
 	const next = stop >= start ? stop : (search.exec(word)?.index ?? word.length);
 	let end = next;
-	while (end > start && /[.,:)\]}]/.test(word[end - 1] ?? "")) end--;
+	// Three dots say that something was left out; what remains is no secret.
+	if (!word.startsWith("...", end - 3)) while (end > start && /[.,:)\]}]/.test(word[end - 1] ?? "")) end--;
 	return { start, end, stop: next };
+}
+
+/** The word without quotes around it. */
+export const unquoted = (word: string): string => {
+	const { start, end } = valueAt(word, 0);
+	return word.slice(start, end);
+};
+
+/** The secrets of a list such as `alice:token,bob:token` that begins at `start`. */
+export function listed(list: string, start: number): Finding[] {
+	return [...list.matchAll(/[^,;]+/g)].flatMap(({ 0: item, index }) => {
+		const value = item.slice(item.indexOf(":") + 1);
+		const end = start + index + item.length;
+		return isSecretValue(value) ? [{ start: end - value.length, end, kind: "token" }] : [];
+	});
 }
 
 /** Every `key=value`, `"key":"value"`, `<key>value</key>` of a word, in order. */
@@ -98,11 +114,13 @@ export function findTokens(word: string): Finding[] {
 	return found;
 }
 
-const isPassword = (text: string): boolean => text !== "" && !isPlaceholder(text) && !/^[$<{[%*]/.test(text);
+// What stands in for a password in documentation, and what is too short to be one.
+const STAND_IN = /^(?:.{1,3}|pass|password|passwd|secret|token|x-oauth-basic)$/i;
+const isPassword = (text: string): boolean => !STAND_IN.test(text) && !isPlaceholder(text) && !/^[$<{[%*]/.test(text);
 
 /** The last field of a line of `.pgpass`: `host:port:database:user:password`. */
 function findPgpass(word: string): Finding[] {
-	const value = /^[\w.*-]{1,253}:(?:\d{1,5}|\*):[\w*-]{1,64}:[\w*-]{1,64}:(\S{8,128})$/.exec(word)?.[1];
+	const value = /^[\w.*-]{1,253}:(?:\d{1,5}|\*):[\w*-]{1,64}:[\w*-]{1,64}:([^\s:]{8,128})$/.exec(word)?.[1];
 	return value !== undefined && isSecretValue(value)
 		? [{ start: word.length - value.length, end: word.length, kind: "password" }]
 		: [];
@@ -130,7 +148,7 @@ export function findUrlPasswords(word: string): Finding[] {
 		}
 	}
 	if (found.length > 0) return found;
-	for (const match of word.matchAll(/(?<![\w.-])[\w.-]{1,32}[:/]([^\s@:"'<>]{8,64})@(?!sha\d)[\w./(]/g)) {
+	for (const match of word.matchAll(/(?<![\w.-])[\w.-]{1,32}[:/]([^\s@:"'<>()[\]{}\\]{8,64})@(?!sha\d)[\w./(]/g)) {
 		if (!isStandaloneSecret(match[1] ?? "") || match[0].includes("://")) continue;
 		const end = match.index + match[0].length - 2;
 		found.push({ start: end - (match[1]?.length ?? 0), end, kind: "password" });
@@ -161,14 +179,21 @@ function isHost(domain: string): boolean {
 	return TLDS.has(lower) || lower.startsWith("xn--");
 }
 
+/** Letters, digits and `._%+-`, of which the name before the `@` is made; false before the start of a word. */
+const isLocalCode = (code: number): boolean =>
+	(code >= 97 && code <= 122) ||
+	(code >= 48 && code <= 57) ||
+	(code >= 65 && code <= 90) ||
+	"._%+-".includes(String.fromCharCode(code));
+
 /** Email addresses, also with an escaped `@`. */
 export function findEmails(word: string): Finding[] {
 	const found: Finding[] = [];
 	if (!/@|%40|0040|&#/.test(word)) return found;
 	for (const at of word.matchAll(/@|%40|\\u0040|&#(?:64|x40);/gi)) {
 		let start = at.index;
-		while (at.index - start < 64 && /[\w.%+-]/.test(word[start - 1] ?? "")) start--;
-		while (/[.%-]/.test(word[start] ?? "")) start++;
+		while (at.index - start < 64 && isLocalCode(word.charCodeAt(start - 1))) start--;
+		start += /^(?:%[0-9A-F]{2}|[.%-])*/i.exec(word.slice(start, at.index))?.[0].length ?? 0;
 		const local = word.slice(start, at.index);
 		if (local === "" || local === "git") continue;
 		const from = at.index + at[0].length;
@@ -220,7 +245,7 @@ export function findEncoded(word: string, holdsSecret: (text: string) => boolean
 	for (const { run, decode } of ENCODINGS) {
 		for (const match of word.matchAll(run)) {
 			const text = decode(match[0]);
-			if (text !== undefined && text.length >= 8 && PRINTABLE.test(text) && holdsSecret(text))
+			if (text !== undefined && text !== match[0] && text.length >= 8 && PRINTABLE.test(text) && holdsSecret(text))
 				found.push({ start: match.index, end: match.index + match[0].length, kind: "encoded" });
 		}
 	}

@@ -200,10 +200,11 @@ export function randomness(text: string): number {
 /** How many different characters, up to `JUDGED`. */
 const variety = (text: string): number => new Set(text.slice(0, JUDGED)).size;
 
-/** Enough different characters, of more than one kind: rules out `xxxxxxxx`, `1234567890` and plain words. */
+/** Enough different characters, of more than one kind: rules out `xxxxxxxx`, `1234567890` and words, also with a capital. */
 export function isMixed(text: string): boolean {
 	const kinds = [false, false, false, false];
-	for (let i = 0; i < text.length && i < JUDGED; i++) kinds[kindOf(text.charCodeAt(i))] = true;
+	const capital = /^[A-Z][a-z]/.test(text) ? 1 : 0;
+	for (let i = capital; i < text.length && i < JUDGED; i++) kinds[kindOf(text.charCodeAt(i))] = true;
 	return (kinds[DIGIT] ? kinds[LOWER] || kinds[UPPER] : kinds[LOWER] && kinds[UPPER]) === true && variety(text) >= 6;
 }
 
@@ -222,8 +223,10 @@ export function isPlaceholder(value: string): boolean {
 export function isSecretValue(value: string): boolean {
 	if (value.length < 8) return false;
 	const score = randomness(value);
-	if (score <= 1 || isPlaceholder(value)) return false;
-	return isMixed(value) || (value.length >= 12 && variety(value) >= 6 && score > 6);
+	// Digits among letters of both cases are rare in words.
+	const least = /[0-9]/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value) ? -1 : 1;
+	if (score <= least || isPlaceholder(value)) return false;
+	return isMixed(value) || (value.length >= 12 && variety(value) >= 6 && score > 10);
 }
 
 /** The same where only a word before hints at a secret ("token 4f…"): surely random, and no id or digest. */

@@ -1,17 +1,20 @@
 /**
- * Walks a text word by word and takes credentials out. What a word may be depends on the words before it (a key, a
+ * Walks a text word by word and takes credentials out. What a word may be depends on the words before it (a name, a
  * header, the inside of a private key), so a walk keeps a little state; it never has to look back or ahead, which is
  * what lets it run over a stream and hold back no more than the word that is being written.
  */
+import { announced, type Expected, JUDGES, kindOf, passwordFlag, SEPARATOR } from "./redact-expect.ts";
 import {
 	type Finding,
 	findEmails,
 	findEncoded,
 	findTokens,
 	findUrlPasswords,
-	isBasic,
+	listed,
+	type Pair,
 	pairsIn,
 	replaceAll,
+	unquoted,
 	valueAt,
 } from "./redact-find.ts";
 import {
@@ -24,62 +27,28 @@ import {
 	isStandaloneSecret,
 	isVeryRandom,
 } from "./redact-patterns.ts";
+import { KeyBlock, QUOTE_MARK } from "./redact-pem.ts";
 
-/**
- * What the words so far make of the next one. `value`: the value of a secret's name. `word`: only the name came
- * before, a separator or the value may follow. `scheme`: the value of an Authorization header.
- */
-type Expected =
-	| "value"
-	| "word"
-	| "scheme"
-	| "credential"
-	| "bearer"
-	| "basic"
-	| "userpass"
-	| "name"
-	| "map"
-	| "pair"
-	| "jwk";
-
-interface Await {
-	readonly what: Expected;
-	/** The kind that a placeholder names. */
-	readonly kind: string;
-	/** The value may stand on the next line. */
-	readonly newline: boolean;
-}
-
-/** The private key that the walk is in. */
-interface Pem {
-	readonly in: "label" | "count" | "body";
-	/** The label says PRIVATE. */
-	readonly secret: boolean;
-	/** A line of the key has been taken out. */
-	readonly seen: boolean;
-	/** The rest of the line is a header of the key (`Proc-Type: 4,ENCRYPTED`). */
-	readonly header?: boolean;
-}
-
-const COMMANDS =
-	/(?:^|[\s/"'`$(|;&])(?:mysql\w*|mariadb\w*|sshpass|redis-cli|docker|podman|buildah|skopeo|helm|oc|az|ldap\w+|smbclient|curl|wget|https?|mongo\w*|zip|unzip|7z|plink|pscp|sqlcmd|bcp|gpg|keytool|nmcli|rclone|influx|cqlsh|net|xfreerdp)\s/i;
 /** Names that a pair may have to matter. */
 const TELLING =
 	/pass|pwd|pw|kennwort|secret|token|key|cred|auth|jwt|jwe|bearer|psk|pat|cookie|sess|^(?:name|header|field|variable|value|val|string|sig|signature|code|sid|hmac|[dpqkt]|dp|dq|qi|x-.*(?:signature|credential))$/i;
 /** How much of a line is remembered, in characters. */
 const LINE = 160;
-const QUOTE_MARKS = /^(?:[>|#*+-]|\/\/|>+)$/;
+/** How many words a name waits for its `value:`. */
+const NAMED = 8;
+const JOINER = /^[+.&\\]$/;
+const BLANK = /^\s*$/;
 
 /** The state of a walk. `word` takes the next word, `gap` what stands between words; both give what may be shown. */
 export class Scan {
-	#expected: Await | undefined;
-	#pem: Pem | undefined;
-	/** Blanks and quote marks between the lines of a key: dropped with the next line, shown otherwise. */
-	#held = "";
-	/** A name that belongs to the `value:` to come, for so many words. */
+	#expected: Expected | undefined;
+	readonly #key = new KeyBlock();
+	/** A secret's name was the value of `name:`; its own value comes under `value:`, within so many words. */
 	#named = 0;
+	/** Inside `tokens: { … }`; one written by indentation ends with a line of `indent` or less. */
 	#map: { depth: number; readonly indent: number } | undefined;
 	#indent = 0;
+	/** The line is a Cookie header. */
 	#cookie = false;
 	/** The word before ended in a token: `open`, and a line break or a joining sign came since: `joined`. */
 	#carry: "open" | "joined" | undefined;
@@ -87,137 +56,83 @@ export class Scan {
 	/** The end of what came before on this line. */
 	#line = "";
 	readonly #known: readonly string[];
-	readonly #emails: boolean;
+	/** The text was decoded from a run in another one. */
+	readonly #inner: boolean;
 
-	constructor(known: readonly string[], emails = true) {
+	/** `known`: values that are secret wherever they stand. */
+	constructor(known: readonly string[], inner = false) {
 		this.#known = known;
-		this.#emails = emails;
+		this.#inner = inner;
 	}
 
-	/** Nothing that came matters for what comes; `word` may be left out for a word that no pattern can match. */
+	/** Nothing that came matters for what comes: words that no pattern can match may be given to `skip`. */
 	get idle(): boolean {
-		return !(this.#expected || this.#pem || this.#named || this.#map || this.#cookie || this.#carry || this.#held);
+		return !(this.#expected || this.#named || this.#map || this.#cookie || this.#carry || this.#key.active);
 	}
 
-	/** Tells of words that were left out. `text` ends where the next word begins. */
+	/** Tells of words and gaps that were left out. */
 	skip(text: string): void {
-		const line = text.lastIndexOf("\n");
-		if (line >= 0) this.#indent = text.length - line - 1;
-		this.#lineStart = line >= 0 ? /^\s*$/.test(text.slice(line)) : this.#lineStart && /^\s*$/.test(text);
-		this.#line =
-			line >= 0 ? text.slice(Math.max(line + 1, text.length - LINE)) : `${this.#line}${text.slice(-LINE)}`.slice(-LINE);
+		const last = text.lastIndexOf("\n");
+		const line = last < 0 ? text : text.slice(last + 1);
+		const fresh = last >= 0 || this.#lineStart;
+		if (fresh) this.#indent = (last < 0 ? this.#indent : 0) + line.search(/\S|$/);
+		this.#lineStart = fresh && BLANK.test(line);
+		this.#remember(last < 0 ? line : line.slice(-LINE), last >= 0);
 	}
 
-	/** What stands between two words. */
+	#remember(text: string, fresh: boolean): void {
+		this.#line = fresh ? text : `${this.#line}${text.slice(-LINE)}`.slice(-LINE);
+	}
+
+	/** What stands between two words, or a piece of it. */
 	gap(text: string): string {
-		if (text.includes("\n")) {
-			this.#indent = text.length - text.lastIndexOf("\n") - 1;
+		const last = text.lastIndexOf("\n");
+		if (last >= 0) {
 			this.#lineStart = true;
-			this.#line = "";
 			this.#cookie = false;
-			if (this.#expected && !this.#expected.newline) this.#expected = undefined;
-			else if (this.#expected) this.#expected = { ...this.#expected, newline: false };
+			// One line break may stand before a value, an empty line may not.
+			const crossed = this.#expected?.newline && text.indexOf("\n") === last;
+			this.#expected = crossed && this.#expected ? { ...this.#expected, newline: false } : undefined;
 			if (this.#carry) this.#carry = "joined";
-			if (this.#pem?.header) this.#pem = { ...this.#pem, header: false };
-		} else this.#line = `${this.#line}${text.slice(-8)}`.slice(-LINE);
-		if (!this.#pem?.seen) return text;
-		this.#held += text;
-		if (this.#held.length < 200) return "";
-		this.#pem = undefined;
-		return this.#release();
+		}
+		if (this.#lineStart) this.#indent = (last < 0 ? this.#indent : 0) + text.length - last - 1;
+		this.#remember(text.slice(last + 1).slice(-LINE), last >= 0);
+		return this.#key.gap(text);
 	}
 
 	/** The end of the text. */
 	end(): string {
-		return this.#release();
-	}
-
-	#release(): string {
-		const held = this.#held;
-		this.#held = "";
-		return held;
+		return this.#key.release();
 	}
 
 	/** A word. `next` is the character after it, "" at the end of the text and inside a word that came in pieces. */
 	word(word: string, next: string): string {
-		const pem = this.#pem ? this.#key(word) : undefined;
-		if (pem !== undefined) return pem;
-		const plain = this.#release();
-		const shown = plain + this.#text(word, next);
-		this.#line = `${this.#line}${word}`.slice(-LINE);
-		if (!QUOTE_MARKS.test(word)) this.#lineStart = false;
-		return shown;
-	}
-
-	/** A word that may belong to a private key; undefined when it does not. */
-	#key(word: string): string | undefined {
-		const pem = this.#pem;
-		if (!pem) return undefined;
-		if (pem.in === "label") {
-			const last = /^(?:KEY|BLOCK)?-{4,5}/.exec(word);
-			const secret = pem.secret || word === "PRIVATE";
-			this.#pem = /^[A-Z0-9]+$/.test(word) ? { ...pem, secret } : undefined;
-			if (!last || !secret) return this.#pem ? word : undefined;
-			this.#pem = { in: "body", secret: true, seen: false };
-			const rest = word.slice(last[0].length);
-			return rest === "" ? word : last[0] + (this.#key(rest) ?? this.word(rest, ""));
-		}
-		if (pem.in === "count") {
-			this.#pem = /^\d+$/.test(word) ? { in: "body", secret: true, seen: false } : undefined;
-			return this.#pem ? word : undefined;
-		}
-		if (pem.header) return word;
-		if (!pem.seen && /^[A-Z][A-Za-z-]{2,20}:$/.test(word)) {
-			this.#pem = { ...pem, header: true };
-			return word;
-		}
-		if (QUOTE_MARKS.test(word)) {
-			if (!pem.seen) return word;
-			this.#held += word;
-			return "";
-		}
-		const stop = word.search(/-{4,5} ?END|-{4,5}$/);
-		const body = stop < 0 ? word : word.slice(0, stop);
-		const parts =
-			/^((?:\\{1,4}[nrt]|["'`+,>])*)((?:[A-Za-z0-9+/=]|\\{1,4}[nrt])*)((?:\\{1,4}[nrt]|["'`+,;)}\]\\])*)$/.exec(body);
-		const enough = parts?.[2] !== undefined && (pem.seen || /[A-Za-z0-9+/=]{16}/.test(parts[2]));
-		if (!parts || !enough) {
-			this.#pem = undefined;
-			return undefined;
-		}
-		const tail = stop < 0 ? "" : word.slice(stop);
-		if (tail !== "") this.#pem = undefined;
-		else this.#pem = { ...pem, seen: true };
-		// All lines of the key share one placeholder; a line break before the closing mark stays.
-		const held = tail !== "" && body === "" ? this.#release() : "";
-		if (body !== "") this.#held = "";
-		const shown = pem.seen
-			? (parts[3] ?? "")
-			: `${parts[1] ?? ""}[redacted:private-key]${/\\n$/.test(parts[2] ?? "") ? "\\n" : ""}${parts[3] ?? ""}`;
-		return held + shown + (tail === "" ? "" : this.#text(tail, ""));
+		const taken = this.#key.take(word);
+		const held = taken ? "" : this.#key.release();
+		const rest = taken ? taken.rest : word;
+		const shown = rest === "" ? "" : this.#text(rest, next);
+		this.#remember(word, false);
+		if (!QUOTE_MARK.test(word)) this.#lineStart = false;
+		return held + (taken?.shown ?? "") + shown;
 	}
 
 	#text(word: string, next: string): string {
-		const findings: Finding[] = [...this.#knownIn(word), ...findTokens(word)];
-		const tokens = findings.length;
+		const tokens = [...this.#knownIn(word), ...findTokens(word)];
 		const urls = findUrlPasswords(word);
-		findings.push(...urls);
-		if (this.#emails) findings.push(...findEmails(word));
-		findings.push(...findEncoded(word, holdsSecret));
 		const joined = this.#continued(word, next);
-		if (joined) findings.push(joined);
-		const awaited = this.#expected;
+		const findings: Finding[] = [...tokens, ...urls, ...joined];
+		// In a decoded text addresses are content, not credentials, and nothing is decoded once more.
+		if (!this.#inner) findings.push(...findEncoded(word, holdsSecret), ...findEmails(word));
+		const before = this.#expected;
 		this.#expected = undefined;
 		if (this.#named > 0) this.#named--;
-		this.#awaited(word, awaited, findings);
+		if (before) this.#awaited(word, before, findings);
 		this.#pairs(word, urls, findings);
-		this.#flag(word, findings);
-		this.#tail(word, next, awaited);
-		if (this.#map) this.#inMap(word, findings);
-		const last = findings.slice(0, tokens).find((finding) => /^["'`+\\,]*$/.test(word.slice(finding.end)));
-		if (last || joined) this.#carry = next === "\n" || next === "\r" ? "joined" : "open";
-		else if (this.#carry && !/^(?:[+.&\\|]|QUOTE)$/.test(word) && !QUOTE_MARKS.test(word)) this.#carry = undefined;
-		else if (this.#carry && /^[+.&\\]$/.test(word)) this.#carry = "joined";
+		const flag = passwordFlag(word, this.#line);
+		if (flag !== undefined) findings.push({ start: flag, end: word.length, kind: "password" });
+		if (!this.#expected) this.#announce(word, next, before);
+		if (this.#map) this.#inMap(word, this.#map, findings);
+		this.#carryOn(word, next, [...tokens, ...joined]);
 		return replaceAll(word, findings);
 	}
 
@@ -230,160 +145,115 @@ export class Scan {
 	}
 
 	/** The next line of a token that was broken over lines, or the next piece of a joined string. */
-	#continued(word: string, next: string): Finding | undefined {
-		if (this.#carry !== "joined") return undefined;
+	#continued(word: string, next: string): Finding[] {
+		if (this.#carry !== "joined") return [];
 		const { start, end } = valueAt(word, 0);
-		const alone = this.#lineStart && /^(?:[\n\r]|)$/.test(next);
-		const quoted = start > 0;
-		return (alone || quoted) && isContinuation(word.slice(start, end)) ? { start, end, kind: "token" } : undefined;
+		const alone = this.#lineStart && /^[\n\r]?$/.test(next);
+		return (alone || start > 0) && isContinuation(word.slice(start, end)) ? [{ start, end, kind: "token" }] : [];
+	}
+
+	/** Whether a token at the end of this word may go on in the next one. */
+	#carryOn(word: string, next: string, tokens: readonly Finding[]): void {
+		if (tokens.some(({ end }) => /^["'`+\\,]*$/.test(word.slice(end)))) {
+			this.#carry = /^[\n\r]$/.test(next) ? "joined" : "open";
+		} else if (this.#carry && JOINER.test(word)) this.#carry = "joined";
+		else if (!QUOTE_MARK.test(word)) this.#carry = undefined;
 	}
 
 	/** The word as the value that was announced. */
-	#awaited(word: string, awaited: Await | undefined, findings: Finding[]): void {
-		if (!awaited || awaited.what === "name" || /^["'`(]*[{[]/.test(word)) return;
-		const bare = word.replace(/^[([{]+(?=["'`\w])/, "");
+	#awaited(word: string, { as, kind }: Expected, findings: Finding[]): void {
+		if (/^["'`(]*[{[]/.test(word)) return;
+		const bare = word.replace(/^\(+(?=["'`\w])/, "");
 		const { start, end } = valueAt(bare, 0);
 		const value = bare.slice(start, end);
 		const from = start + word.length - bare.length;
-		const { what } = awaited;
 		// The next assignment, not a value: an empty one stands before it.
-		if (start === 0 && /^[A-Za-z_][\w.-]*(?:[:=](?!=?$)|:$)/.test(value) && what !== "userpass") return;
-		if (what === "userpass") {
-			const colon = value.indexOf(":");
-			if (colon > 0 && isSecretValue(value.slice(colon + 1)))
-				findings.push({ start: from + colon + 1, end: from + value.length, kind: "password" });
-			return;
-		}
-		const secret =
-			what === "value" || what === "map" || what === "scheme" || what === "credential"
-				? isSecretValue(value) || (what === "credential" && isBasic(value))
-				: what === "basic"
-					? isBasic(value)
-					: what === "bearer"
-						? /^[\w.~+/=-]{16,}$/.test(value) && isStandaloneSecret(value)
-						: what === "pair"
-							? /^[A-Za-z0-9/+=]{40}$/.test(value) && isSecretValue(value)
-							: what === "jwk"
-								? /^[\w-]{22,}$/.test(value) && isVeryRandom(value)
-								: isStandaloneSecret(value);
-		if (secret) findings.push({ start: from, end: from + value.length, kind: awaited.kind });
+		if (as !== "userpass" && start === 0 && /^[A-Za-z_][\w.-]*(?:[:=](?!=?$)|:$)/.test(value)) return;
+		if (!JUDGES[as](value)) return;
+		const user = as === "userpass" ? value.indexOf(":") + 1 : 0;
+		findings.push({ start: from + user, end: from + value.length, kind });
 	}
 
 	/** `key=value` inside the word. */
 	#pairs(word: string, urls: readonly Finding[], findings: Finding[]): void {
 		let done = 0;
 		let stop = -1;
-		for (const { key, from, query, separator } of pairsIn(word)) {
-			if (!this.#cookie && !this.#map && !TELLING.test(key)) continue;
+		for (const pair of pairsIn(word)) {
+			if (pair.from < done || !(this.#cookie || this.#map || TELLING.test(pair.key))) continue;
 			// The user and password of an address are no pair.
-			if (from < done || urls.some((url) => url.start <= from && from < url.end)) continue;
-			const cookie = /^(?:set-)?cookie$/i.test(key) || key === "document.cookie";
-			if (cookie) this.#cookie = true;
-			const named = this.#named > 0 && /^(?:value|val|string)$/i.test(key);
-			const jwk = /^(?:d|dp|dq|qi|p|q|k)$/.test(key) && /["\\]/.test(word[from - 2] ?? "");
-			const secret =
-				named ||
-				isSecretName(this.#fullName(key, word)) ||
-				(query && isSignedParameter(key)) ||
-				(this.#cookie && !cookie && isSessionCookie(key));
-			const naming = /^(?:name|key|header|field|variable)$/i.test(key);
-			const opaque = /^(?:key|session)$/i.test(key) || jwk || this.#cookie || this.#map !== undefined;
-			if (!secret && !naming && !opaque && !/auth/i.test(key)) continue;
-			const { start, end, stop: next } = valueAt(word, from, stop);
-			stop = next;
-			const value = word.slice(start, end);
-			const kind = kindOf(named ? "secret" : key);
-			if (value.length < 3 && /^["'`\\*_]*$/.test(word.slice(from))) {
-				const what = isSecretMap(key)
-					? "map"
-					: naming && !secret
-						? "name"
-						: /auth/i.test(key)
-							? "scheme"
-							: secret || this.#map
-								? "value"
-								: jwk
-									? "jwk"
-									: undefined;
-				if (what) this.#expected = { what, kind, newline: separator === ":" };
-				continue;
-			}
-			if (naming && isSecretName(value)) this.#named = 8;
-			if (/^[{[]/.test(value) && isSecretMap(key)) {
-				this.#map = { depth: 0, indent: -1 };
-				continue;
-			}
-			if (isSecretMap(key) && value.includes(":")) this.#list(value, start, findings);
-			else if (secret ? isSecretValue(value) : opaque && isVeryRandom(value)) {
-				findings.push({ start, end, kind });
-				done = end;
-			} else if (/auth/i.test(key)) {
-				const scheme = /^(?:Bearer|Basic|Token)(?:%20|\+)/i.exec(value)?.[0].length;
-				if (scheme !== undefined && isSecretValue(value.slice(scheme)))
-					findings.push({ start: start + scheme, end, kind });
-				else if (/^[A-Za-z-]{3,20}$/.test(value) && end === word.length)
-					this.#expected = { what: "credential", kind, newline: false };
-			}
+			if (urls.some((url) => url.start <= pair.from && pair.from < url.end)) continue;
+			const value = valueAt(word, pair.from, stop);
+			stop = value.stop;
+			const found = this.#pair(word, pair, value);
+			if (found) done = found.at(-1)?.end ?? done;
+			findings.push(...(found ?? []));
 		}
 	}
 
-	/** `mysql -psecret` */
-	#flag(word: string, findings: Finding[]): void {
-		const value = /^-p([^\s=-]\S{6,})$/.exec(word)?.[1];
-		if (value !== undefined && isSecretValue(value) && COMMANDS.test(this.#line))
-			findings.push({ start: 2, end: word.length, kind: "password" });
-	}
-
-	/** `alice:token,bob:token` */
-	#list(value: string, start: number, findings: Finding[]): void {
-		for (const item of value.matchAll(/[^,;]+/g)) {
-			const colon = item[0].indexOf(":");
-			if (isSecretValue(item[0].slice(colon + 1)))
-				findings.push({
-					start: start + item.index + colon + 1,
-					end: start + item.index + item[0].length,
-					kind: "token",
-				});
+	#pair(word: string, pair: Pair, place: { readonly start: number; readonly end: number }): Finding[] | undefined {
+		const { key, from } = pair;
+		const { start, end } = place;
+		const isHeader = /^(?:set-)?cookie$|^document\.cookie$/i.test(key);
+		if (isHeader) this.#cookie = true;
+		const isNamed = this.#named > 0 && /^(?:value|val|string)$/i.test(key);
+		const isSecret =
+			isNamed ||
+			isSecretName(this.#fullName(key, word)) ||
+			(pair.query && isSignedParameter(key)) ||
+			(this.#cookie && !isHeader && isSessionCookie(key));
+		const isNaming = /^(?:name|key|header|field|variable)$/i.test(key);
+		const isAuth = /auth/i.test(key);
+		const isJwk = /^(?:d|dp|dq|qi|p|q|k)$/.test(key) && /["\\]/.test(word[from - 2] ?? "");
+		const isVague = isJwk || this.#cookie || this.#map !== undefined || /^(?:key|session)$/i.test(key);
+		if (!isSecret && !isNaming && !isAuth && !isVague) return undefined;
+		const kind = kindOf(isNamed ? "secret" : key);
+		const value = word.slice(start, end);
+		if (value.length < 3 && /^["'`\\*_]*$/.test(word.slice(from))) {
+			const newline = pair.separator === ":";
+			if (isSecretMap(key)) this.#expected = { as: "map", kind, newline };
+			else if (isNaming && !isSecret) this.#expected = { as: "name", kind, newline };
+			else if (isAuth) this.#expected = { as: "scheme", kind, newline };
+			else if (isSecret) this.#expected = { as: "value", kind, newline };
+			else if (this.#map) this.#expected = { as: "word", kind, newline };
+			else if (isJwk) this.#expected = { as: "jwk", kind, newline };
+			return undefined;
 		}
+		if (isNaming && isSecretName(value)) this.#named = NAMED;
+		if (isSecretMap(key)) {
+			if (/^[{[]/.test(value)) this.#map = { depth: 0, indent: -1 };
+			if (value.includes(":")) return listed(value, start);
+		}
+		if (isSecret ? isSecretValue(value) : isVague && (isVeryRandom(value) || (this.#map && isStandaloneSecret(value))))
+			return [{ start, end, kind }];
+		if (!isAuth) return undefined;
+		const scheme = /^(?:Bearer|Basic|Token)(?:%20|\+)/i.exec(value)?.[0].length;
+		if (scheme !== undefined && isSecretValue(value.slice(scheme))) return [{ start: start + scheme, end, kind }];
+		if (/^[A-Za-z-]{3,20}$/.test(value) && end === word.length)
+			this.#expected = { as: "credential", kind, newline: false };
+		return undefined;
 	}
 
-	/** What the end of the word announces. */
-	#tail(word: string, next: string, awaited: Await | undefined): void {
-		if (this.#expected) return;
-		const lower = word.toLowerCase();
-		if (/-{5}BEGIN$/.test(word) || (word === "BEGIN" && /-{4} $/.test(this.#line))) {
-			this.#pem = { in: "label", secret: false, seen: false };
-		} else if (word === "Private-Lines:") this.#pem = { in: "count", secret: true, seen: false };
-		else if (awaited && /^(?:[=:|>]|:=|=>|==|[|>][-+]?|["'`(]|is|was|are|by|=["'`])$/i.test(word)) {
-			this.#expected = { ...awaited, what: awaited.what === "word" ? "value" : awaited.what };
-		} else if (awaited?.what === "name" && isSecretName(unquoted(word))) this.#named = 8;
-		else if (awaited?.what === "map") {
-			if (/^["'`(]*[{[]/.test(word)) this.#map = { depth: 0, indent: -1 };
-			else if (this.#lineStart) this.#map = { depth: 1, indent: this.#indent - 1 };
-		} else if (awaited?.what === "scheme" && /^["'`]?[A-Za-z0-9-]{3,20}$/.test(word)) {
-			this.#expected = { ...awaited, what: "credential" };
-		} else if (/(?:^|["'`(:=,>])bearer$/.test(lower))
-			this.#expected = { what: "bearer", kind: "token", newline: false };
-		else if (/(?:^|["'`(:=,>])basic$/.test(lower)) this.#expected = { what: "basic", kind: "password", newline: false };
-		else if (word === "-u" || word === "--user" || word === "-U")
-			this.#expected = { what: "userpass", kind: "password", newline: false };
-		else if (/(?:AKIA|ASIA)[A-Z0-9]{16}["',;|]*$/.test(word))
-			this.#expected = { what: "pair", kind: "aws-key", newline: true };
-		else if (/^(?:-[pPawW]|-pw|--pass|\/p)$/.test(word) && COMMANDS.test(this.#line))
-			this.#expected = { what: "value", kind: "password", newline: false };
-		else this.#bareName(word, next);
+	/** What the end of the word announces. `before` is what was expected of the word itself. */
+	#announce(word: string, next: string, before: Expected | undefined): void {
+		if (this.#key.open(word, this.#line)) return;
+		if (before && SEPARATOR.test(word)) {
+			this.#expected = before.as === "word" ? { ...before, as: "value" } : before;
+		} else if (before?.as === "name" && isSecretName(unquoted(word))) this.#named = NAMED;
+		else if (before?.as === "map" && /^["'`(]*[{[]/.test(word)) this.#map = { depth: 0, indent: -1 };
+		else if (before?.as === "map" && this.#lineStart) this.#map = { depth: 1, indent: this.#indent - 1 };
+		else if (before?.as === "scheme" && /^["'`]?[A-Za-z0-9-]{3,20}$/.test(word)) {
+			this.#expected = { ...before, as: "credential" };
+		} else this.#expected = announced(word, this.#line) ?? this.#bareName(word, next);
 	}
 
 	/** A name without its value: `password`, `"token"`, `--api-key`, `API key`. */
-	#bareName(word: string, next: string): void {
-		if (word.length > 80 || (/^[\n\r]/.test(next) && !this.#lineStart)) return;
-		const name = /([A-Za-z_][\w.-]{0,63})["'`\]]*$/.exec(word)?.[1];
-		if (name === undefined || word.includes("[redacted:")) return;
+	#bareName(word: string, next: string): Expected | undefined {
+		const ends = /^[\n\r]/.test(next);
+		if (word.length > 80 || (ends && !this.#lineStart) || word.includes("[redacted:")) return undefined;
+		const name = /([A-Za-z_][\w.-]{0,63})["'`\]]*$/.exec(word)?.[1] ?? "";
 		const full = this.#fullName(name, word);
-		if (isSecretName(full) || /^(?:login|identified)$/i.test(name)) {
-			const flag = /^--?[a-z]/i.test(word);
-			this.#expected = { what: flag ? "value" : "word", kind: kindOf(full), newline: /^[\n\r]/.test(next) };
-		}
+		if (!isSecretName(full) && !/^(?:login|identified)$/i.test(name)) return undefined;
+		return { as: /^--?[a-z]/i.test(word) ? "value" : "word", kind: kindOf(full), newline: ends };
 	}
 
 	/** `API key` is a name of two words. */
@@ -392,18 +262,14 @@ export class Scan {
 		return `${/([A-Za-z]+)[^\w\n]{1,3}$/.exec(this.#line)?.[1] ?? ""} ${name}`;
 	}
 
-	/** Inside `tokens: { … }` every value counts. */
-	#inMap(word: string, findings: Finding[]): void {
-		const map = this.#map;
-		if (!map) return;
-		if (map.indent >= 0) {
-			if (this.#lineStart && this.#indent <= map.indent && !QUOTE_MARKS.test(word)) {
-				this.#map = undefined;
-				return;
-			}
-		} else {
+	/** Inside `tokens: { … }` every value counts that is surely random, whatever its name. */
+	#inMap(word: string, map: { depth: number; readonly indent: number }, findings: Finding[]): void {
+		if (map.indent < 0) {
 			for (const brace of word.matchAll(/[{}[\]]/g)) map.depth += /[{[]/.test(brace[0]) ? 1 : -1;
 			if (map.depth <= 0) this.#map = undefined;
+		} else if (this.#lineStart && this.#indent <= map.indent && !QUOTE_MARK.test(word)) {
+			this.#map = undefined;
+			return;
 		}
 		const bare = word.replace(/^[-[{(]+(?=["'`])/, "");
 		const { start, end } = valueAt(bare, 0);
@@ -412,26 +278,15 @@ export class Scan {
 	}
 }
 
-const unquoted = (word: string): string => {
-	const { start, end } = valueAt(word, 0);
-	return word.slice(start, end);
-};
+/** Longest word of a decoded text that is looked at, in characters. */
+const MAX_DECODED = 3000;
 
-function kindOf(name: string): string {
-	if (/pass|pwd/i.test(name)) return "password";
-	if (/cookie|sess|sid$/i.test(name)) return "cookie";
-	if (/key/i.test(name)) return "key";
-	return /token|auth|jwt|jwe|bearer|pat$/i.test(name) ? "token" : "secret";
-}
-
-/** Whether a decoded text holds a secret. Addresses in it are content, not credentials. */
+/** Whether a decoded text holds a secret. */
 function holdsSecret(text: string): boolean {
-	const scan = new Scan([], false);
-	return text.split(/(\s+)/).some((piece, i, all) => {
-		if (i % 2 === 1) {
-			scan.gap(piece);
-			return false;
-		}
-		return piece !== "" && piece.length < 3000 && scan.word(piece, all[i + 1]?.[0] ?? "") !== piece;
-	});
+	const scan = new Scan([], true);
+	for (const [, word = "", gap = ""] of text.matchAll(/(\S*)(\s*)/g)) {
+		if (word !== "" && word.length < MAX_DECODED && scan.word(word, gap.slice(0, 1)) !== word) return true;
+		scan.gap(gap);
+	}
+	return false;
 }

@@ -42,7 +42,7 @@ const HIDDEN = /[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\u034f/;
 // One expression decides whether a word is looked at: a long run, or a part that announces a secret. What it does not
 // match costs nothing more.
 const SUSPECT =
-	"@|(?<![\\w+/.~%:=&;#\\\\-])[\\w+/.~%:=&;#\\\\-]{20}|pass|pwd|pw=|secret|token|key|auth|bearer|basic|cred|cookie|sess|jwt|jwe|" +
+	"@|%40|0040|(?<![\\w+/.~%:=&;#\\\\-])[\\w+/.~%:=&;#\\\\-]{20}|pass|pwd|pw=|secret|token|key|auth|bearer|basic|cred|cookie|sess|jwt|jwe|" +
 	"psk|pat|-{4}|begin|private|login|sign|identified|(?:name|field|header|variable|[\"'\\\\][dpqk][pqi]?)[\"'\\\\]*[:=]|" +
 	"(?<!\\S)-{1,2}[a-z]";
 

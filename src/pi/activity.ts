@@ -112,8 +112,8 @@ export interface ActivityParts {
 	readonly tasks: TaskStore;
 	readonly screen: Screen;
 	readonly clock: Pick<Clock, "now">;
-	/** Takes a row for the transcript. */
-	readonly add: (row: Row) => void;
+	/** Takes a row for the transcript; true when it is drawn now. */
+	readonly add: (row: Row) => boolean;
 	/** The user wants rows in the transcript (`ui.transcript`). */
 	readonly wanted: () => boolean;
 	readonly status: () => ServerStatus;
@@ -133,9 +133,10 @@ export function showActivity({ tasks, screen, clock, add, wanted, status }: Acti
 		const story = storyOf(log, clock);
 		const leave = log.on((event) => {
 			for (const row of story(event)) {
-				if (wanted()) add(row);
+				const drawn = wanted() && add(row);
 				const kind = TOASTS[row.kind];
-				if (kind) screen.notify(row.text, kind);
+				// On a terminal a toast is a line of the conversation as well: one is enough.
+				if (kind && !(drawn && screen.mode === "tui")) screen.notify(row.text, kind);
 			}
 			if (event.kind !== "status") return;
 			screen.status(footer(status()));

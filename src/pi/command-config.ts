@@ -2,6 +2,7 @@
 import type { App } from "../app.ts";
 import { originText } from "../config/show.ts";
 import type { CommandSetting } from "./command-run.ts";
+import { serverText } from "./command-server.ts";
 import { UsageError } from "./commands.ts";
 import { createPanel } from "./panel.ts";
 import type { Edits, PanelState } from "./panel-rows.ts";
@@ -16,8 +17,23 @@ export async function config(args: string, setting: CommandSetting): Promise<voi
 	const edits = await openPanel(setting);
 	if (!edits || edits.size === 0) return;
 	const effects = await setting.app.apply(edits);
+	const switched = edits.has("server.enabled") ? await switchServer(setting) : [];
 	setting.refresh();
-	setting.say(effects.length > 0 ? effects.join("\n") : "Saved.");
+	// That it was restarted on the way is no news then.
+	setting.say((switched.length > 0 ? [...effects.slice(0, 1), ...switched] : effects).join("\n"));
+}
+
+/** Who switches the server on or off for every session means this one as well. */
+async function switchServer({ app, startServer }: CommandSetting): Promise<string[]> {
+	const { serverEnabled } = app.loaded.config;
+	const { running } = app.server.status();
+	if (serverEnabled === running) return [];
+	if (!serverEnabled) {
+		await app.server.stop();
+		return ["A2A server stopped."];
+	}
+	await startServer();
+	return [serverText(app.server.status())];
 }
 
 /** Values and origins of the configuration in force. */

@@ -67,7 +67,8 @@ export async function completions(
 	peers: () => Promise<readonly { readonly name: string; readonly description?: string }[]>,
 ): Promise<Completion[] | null> {
 	const row: CommandRow = COMMANDS[name];
-	if (/\s/.test(typed)) return null;
+	// Enter takes what is offered: nothing is, where a command without arguments may be complete.
+	if (/\s/.test(typed) || (typed === "" && row.args.startsWith("["))) return null;
 	const offers: readonly { readonly name: string; readonly description?: string }[] = row.peer
 		? await peers()
 		: (row.words ?? []).map((word) => ({ name: word }));

@@ -69,8 +69,8 @@ export function registerTranscript(pi: ExtensionAPI): void {
 }
 
 export interface Transcript {
-	/** Adds a row, at once or when the host's turn is over. Without a screen nothing is added. */
-	add(row: Row): void;
+	/** Adds a row, at once (then true) or when the host's turn is over. Without a screen nothing is added. */
+	add(row: Row): boolean;
 	/** Shows text that the user asked for: at once, in the transcript where there is a terminal, else as a notice. */
 	show(text: string): void;
 	close(): void;
@@ -117,12 +117,16 @@ export function createTranscript({ pi, screen, clock, log }: TranscriptParts): T
 		);
 	}
 
-	function add(row: Row): void {
-		if (closed || (screen.mode !== "tui" && screen.mode !== "rpc")) return;
-		if (drawsEntries) return void attempt("add to the transcript", () => pi.appendEntry(ENTRY, row), log);
+	function add(row: Row): boolean {
+		if (closed || (screen.mode !== "tui" && screen.mode !== "rpc")) return false;
+		if (drawsEntries) {
+			void attempt("add to the transcript", () => pi.appendEntry(ENTRY, row), log);
+			return true;
+		}
 		if (waiting.length < WAITING) waiting.push(row);
 		else lost++;
 		if (!cancel) flush();
+		return waiting.length === 0;
 	}
 
 	return {

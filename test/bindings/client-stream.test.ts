@@ -77,7 +77,7 @@ describe("a stream read by the HTTP client", () => {
 	// R005
 	it("passes over comments, unknown fields and empty events, and comments count as signs of life", async () => {
 		const clock = manualClock();
-		let wake = () => undefined as void;
+		let wake: () => void = () => undefined;
 		const next = () =>
 			new Promise<void>((resolve) => {
 				wake = resolve;

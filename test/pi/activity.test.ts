@@ -8,7 +8,7 @@ import { contextId, type Message, type TaskState, taskId } from "../../src/proto
 import type { TaskLog } from "../../src/tasks/log.ts";
 import { TaskStore } from "../../src/tasks/store.ts";
 
-function stage(wanted = true) {
+function stage(wanted = true, drawn = false) {
 	const clock = manualClock();
 	const tasks = new TaskStore({ maxFinished: 10, clock });
 	const rows: Row[] = [];
@@ -28,7 +28,14 @@ function stage(wanted = true) {
 		inFlight: tasks.running().length,
 		callers: tasks.running().map((log) => log.label),
 	});
-	const stop = showActivity({ tasks, screen, clock, add: (row) => rows.push(row), wanted: () => wanted, status });
+	const stop = showActivity({
+		tasks,
+		screen,
+		clock,
+		add: (row) => rows.push(row) > 0 && drawn,
+		wanted: () => wanted,
+		status,
+	});
 	const open = (label = "alice") =>
 		tasks.open({
 			id: taskId("task-1b4f8d1c30d54819"),
@@ -144,6 +151,13 @@ describe("pi/activity", () => {
 		end(log, "TASK_STATE_COMPLETED");
 		assert.deepEqual([rows.length, toasts.length], [0, 2]);
 		assert.ok(footers.length > 0);
+	});
+
+	it("does not say twice on a terminal what is drawn at once", () => {
+		const { tasks, rows, toasts, open } = stage(true, true);
+		const log = open();
+		log.append({ kind: "message", message: message("hi") });
+		assert.deepEqual([rows.length, toasts.length, tasks.running().length], [1, 0, 1]);
 	});
 
 	it("leaves no reader behind", () => {

@@ -44,6 +44,8 @@ describe("pi/commands", () => {
 		]);
 		assert.equal(await completions("a2a-send", "worker do", peers), null);
 		assert.equal(await completions("a2a-config", "x", peers), null);
+		assert.equal(await completions("a2a-config", "", peers), null);
+		assert.equal((await completions("a2a-config", "s", peers))?.length, 1);
 	});
 
 	it("takes quotes off only when they are around everything", () => {

@@ -69,7 +69,7 @@ export async function faultyPeer(
 		const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
 		socket.once("close", () => sockets.delete(socket));
 		socket.on("error", () => undefined);
-		let pending = Buffer.alloc(0);
+		let pending: Buffer = Buffer.alloc(0);
 		socket.on("data", (chunk) => {
 			pending = Buffer.concat([pending, chunk]);
 			for (let found = take(pending, connection); found; found = take(pending, connection)) {

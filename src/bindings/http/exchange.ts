@@ -4,6 +4,7 @@ import { request as secureRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { oneLine } from "../../lib/text.ts";
 import { A2AError } from "../../protocol/errors.ts";
+import { Incoming } from "./incoming.ts";
 import type { HttpPool } from "./pool.ts";
 
 /**
@@ -130,14 +131,15 @@ function answerOf(response: IncomingMessage, url: URL, signal: AbortSignal): Ans
 	for (const [name, value] of Object.entries(response.headers)) {
 		headers[name] = Array.isArray(value) ? value.join(", ") : value;
 	}
+	const incoming = new Incoming(response, signal);
+	const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
 	async function* chunks(): AsyncGenerator<Buffer, void, undefined> {
-		const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
 		if (encoding !== "identity" && encoding !== "") {
-			response.destroy();
+			incoming.drop();
 			throw invalid(`The answer of ${place(url)} is compressed, which was not asked for`);
 		}
 		try {
-			for await (const chunk of response) yield chunk as Buffer;
+			yield* incoming.chunks();
 		} catch (error) {
 			if (signal.aborted) throw signal.reason;
 			throw unreachable(url, error, "The connection was cut in the middle of the answer from");
@@ -153,12 +155,15 @@ function answerOf(response: IncomingMessage, url: URL, signal: AbortSignal): Ans
 			let size = 0;
 			for await (const chunk of chunks()) {
 				size += chunk.length;
-				if (size > maxBytes) throw invalid(`The answer of ${place(url)} is larger than ${maxBytes} bytes`);
+				if (size > maxBytes) {
+					incoming.drop();
+					throw invalid(`The answer of ${place(url)} is larger than ${maxBytes} bytes`);
+				}
 				parts.push(chunk);
 			}
 			return Buffer.concat(parts, size);
 		},
-		drop: () => void response.destroy(),
+		drop: () => incoming.drop(),
 	};
 }
 
