@@ -14,6 +14,7 @@ import { screenOf } from "./pi/ui.ts";
 export default function a2a(pi: ExtensionAPI): void {
 	let session: ExtensionContext | undefined;
 	let loading: Promise<Extension> | undefined;
+	let starting: Promise<unknown> | undefined;
 
 	/** The extension, its session begun. */
 	async function ready(): Promise<Extension> {
@@ -35,14 +36,16 @@ export default function a2a(pi: ExtensionAPI): void {
 		if (servesPeer(ctx)) return;
 		session = ctx;
 		if (!ctx.hasUI && !isConfigured(getAgentDir(), process.env)) return;
-		ready().catch((error: unknown) => screenOf(() => ctx).notify(`A2A could not be loaded: ${String(error)}`, "error"));
+		const failed = (error: unknown) => screenOf(() => ctx).notify(`A2A could not be loaded: ${String(error)}`, "error");
+		starting = ready().catch(failed);
 	});
 	pi.on("session_shutdown", async (_event, ctx) => {
 		if (servesPeer(ctx)) return;
+		await starting;
 		session = undefined;
 		await loading?.then(
 			(extension) => extension.stop(),
-			() => undefined, // said at the start
+			() => undefined, // said when it was asked for
 		);
 	});
 }

@@ -33,7 +33,7 @@ const MAX_WORD = 4096;
 // Words are runs of printable ASCII and accented Latin letters. Zero-width characters count too: they are used to
 // hide what a word is. Other scripts are not held back, they are no part of a credential.
 const WORD_CHARS = "\\u0021-\\u007e\\u00c0-\\u024f\\u00ad\\u034f\\u200b-\\u200f\\u2060-\\u2064\\ufeff";
-const WORD = new RegExp(`[${WORD_CHARS}]+`, "y");
+const WORD = new RegExp(`[${WORD_CHARS}]{1,${MAX_WORD}}`, "y");
 const GAP = new RegExp(`[^${WORD_CHARS}]+`, "y");
 /** What a token may go on with. */
 const RUN = /[\w+/=.~-]*/y;
@@ -88,6 +88,8 @@ export function redaction(known: Iterable<string> = []): Redaction {
 		let rest = "";
 		/** Inside a run that was too long for one piece: the run so far was a secret, or shown. */
 		let run: "secret" | "shown" | undefined;
+		/** A piece of the word has been taken off already. */
+		let inside = false;
 
 		function word(text: string, next: string): string {
 			const clean = HIDDEN.test(text) ? text.split(HIDDEN).join("") : text;
@@ -95,9 +97,8 @@ export function redaction(known: Iterable<string> = []): Redaction {
 			return shown === clean ? text : shown;
 		}
 
-		/** Takes a first piece off a word that is longer than `MAX_WORD`, after a sign that ends values if there is one. */
-		function piece(text: string): { readonly shown: string; readonly length: number } {
-			const window = text.slice(0, MAX_WORD);
+		/** A first piece of a word of `MAX_WORD` or more: up to a sign that ends values if there is one. */
+		function piece(window: string): { readonly shown: string; readonly length: number } {
 			const cut = window.search(/[,;{}()<>|"'`&][^,;{}()<>|"'`&]*$/) + 1;
 			if (cut > MAX_WORD / 4) return { shown: word(window.slice(0, cut), ""), length: cut };
 			const shown = word(window, "");
@@ -119,7 +120,7 @@ export function redaction(known: Iterable<string> = []): Redaction {
 					if (at < text.length) run = undefined;
 					continue;
 				}
-				if (scan.idle) {
+				if (scan.idle && !inside) {
 					suspect.lastIndex = at;
 					const found = suspect.exec(text);
 					const start = Math.min(open, found ? wordStart(text, found.index, at) : open);
@@ -134,6 +135,7 @@ export function redaction(known: Iterable<string> = []): Redaction {
 				GAP.lastIndex = at;
 				const gap = GAP.exec(text)?.[0];
 				if (gap !== undefined) {
+					inside = false;
 					out += scan.gap(gap);
 					at += gap.length;
 					continue;
@@ -141,6 +143,7 @@ export function redaction(known: Iterable<string> = []): Redaction {
 				WORD.lastIndex = at;
 				const whole = WORD.exec(text)?.[0] ?? "";
 				if (whole.length >= MAX_WORD) {
+					inside = true;
 					const first = piece(whole);
 					out += first.shown;
 					at += first.length;
@@ -161,6 +164,7 @@ export function redaction(known: Iterable<string> = []): Redaction {
 				scan = new Scan(values);
 				rest = "";
 				run = undefined;
+				inside = false;
 				return last;
 			},
 		};

@@ -121,20 +121,24 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 		void sweep();
 	}
 
-	async function boot(): Promise<void> {
+	/** Says what is wrong with the configuration, also when the session is over in a moment. */
+	async function tell(): Promise<Loaded> {
 		// The host has its first screen or its first request under way before our modules are read.
-		await systemClock.sleep(0, signal);
-		if (signal.aborted) return;
+		await systemClock.sleep(0);
 		const loaded = await read();
 		tellProblems(loaded, screen);
-		const { mode } = screen;
-		const { serverEnabled } = loaded.config;
-		// Where nobody looks and nobody calls, the app is made when it is first used.
-		if (signal.aborted || !(serverEnabled || mode === "tui" || mode === "rpc")) return;
-		await hosted();
-		if (serverEnabled && !signal.aborted) await startServer();
+		return loaded;
 	}
+	const told = attempt("read the settings", tell, log);
 
+	async function boot(): Promise<void> {
+		const enabled = (await told)?.config.serverEnabled === true;
+		const { mode } = screen;
+		// Where nobody looks and nobody calls, the app is made when it is first used.
+		if (signal.aborted || !(enabled || mode === "tui" || mode === "rpc")) return;
+		await hosted();
+		if (enabled && !signal.aborted) await startServer();
+	}
 	void attempt("start", boot, log);
 
 	return {
@@ -155,6 +159,7 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 			refresh: () => refresh(app),
 		}),
 		async close() {
+			await told;
 			screen.status(undefined);
 			screen.working(undefined);
 			over.abort();

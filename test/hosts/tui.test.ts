@@ -112,7 +112,7 @@ describe("the extension in the interactive Pi", function () {
 		await pi.waitFor("Name of the new entry");
 		await pi.type("second", "Enter");
 		await pi.waitFor("peers.second.url");
-		const address = url.replace("127.0.0.1", "localhost");
+		const address = await serve(await stage.rpc({ a2a: { server: { port: 0 } } }));
 		await pi.type(address, "Enter");
 		await pi.waitFor("peers › second");
 		await pi.press("Escape");

@@ -54,7 +54,8 @@ export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<
 		const { caller, signal } = incoming;
 		const shape = shapeOf(method, request.params, version, (task) => parts.isV03(caller, task));
 		const extensions = readExtensions(incoming.extensions);
-		const service = { version: shape === "0.3" ? "0.3" : "1.0", extensions, legacy: shape === "legacy" } as const;
+		const legacy = shape === "legacy" ? { legacy: true } : {};
+		const service = { version: shape === "0.3" ? "0.3" : "1.0", extensions, ...legacy } as const;
 		const call: Call = { caller, signal, service };
 		const params = toCore(method.operation, shape, request.params);
 		return await perform(parts, { id, method, shape, params, call }, incoming.headers);
