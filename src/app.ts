@@ -12,8 +12,10 @@ import { type Config, KEYS } from "./config/keys.ts";
 import { type Loaded, loadConfig } from "./config/load.ts";
 import type { Restart } from "./config/row.ts";
 import { saveEdits } from "./config/save.ts";
+import { secretsOf } from "./config/secrets.ts";
 import { auditLog } from "./guard/audit.ts";
 import { type Metrics, metrics } from "./guard/metrics.ts";
+import { redaction } from "./guard/redact.ts";
 import { createInbound } from "./inbound.ts";
 import { systemClock } from "./lib/clock.ts";
 import { JsonlFile } from "./lib/jsonl.ts";
@@ -117,9 +119,28 @@ export function createApp(first: Loaded, host: Host): App {
 	let loaded = first;
 	let problem: string | undefined;
 	let closing: Promise<void> | undefined;
-	const inbound = createInbound({ config: () => loaded.config, host, tasks, audit, metrics: counts, clock });
+	/** Rules against leaks, and the tokens of this configuration. */
+	const safe = () => redaction(secretsOf(loaded.config));
+	let redacting = safe();
+	const inbound = createInbound({
+		config: () => loaded.config,
+		redaction: () => redacting,
+		host,
+		tasks,
+		audit,
+		metrics: counts,
+		clock,
+	});
 	const reaching = () =>
-		createReach({ config: loaded.config, host, self: () => inbound.listening()?.url, audit, metrics: counts, clock });
+		createReach({
+			config: loaded.config,
+			redaction: redacting,
+			host,
+			self: () => inbound.listening()?.url,
+			audit,
+			metrics: counts,
+			clock,
+		});
 	let reach = reaching();
 	/** Replaced by new settings while calls may still run over it. */
 	const retired: Reach[] = [];
@@ -182,6 +203,7 @@ export function createApp(first: Loaded, host: Host): App {
 		const { cwd, env, projectTrusted } = host;
 		const before = loaded.config;
 		loaded = await loadConfig({ agentDir, cwd, env, projectTrusted, hostname: hostname() });
+		redacting = safe();
 		const effects = [`Saved ${edits.size === 1 ? "1 setting" : `${edits.size} settings`}.`];
 		const changed = changes(before, loaded.config);
 		if (changed.size === 0) return effects;

@@ -13,7 +13,7 @@ import type { AuditLog } from "./guard/audit.ts";
 import { identifier } from "./guard/identity.ts";
 import type { Metrics } from "./guard/metrics.ts";
 import { rateLimited, trusted, turnCapped } from "./guard/policies.ts";
-import { createRedactor } from "./guard/redact.ts";
+import type { Redaction } from "./guard/redact.ts";
 import type { Clock } from "./lib/clock.ts";
 import { guarded } from "./protocol/agent.ts";
 import { buildCard } from "./protocol/card.ts";
@@ -33,6 +33,8 @@ const INPUT_MODES = ["text/plain", "text/*", "application/json", "image/png", "i
 export interface InboundParts {
 	/** The configuration in force. */
 	readonly config: () => Config;
+	/** What takes credentials out of all that is said. */
+	readonly redaction: () => Redaction;
 	readonly host: Host;
 	readonly tasks: TaskStore;
 	readonly audit: AuditLog;
@@ -61,7 +63,7 @@ export function createInbound(parts: InboundParts): Inbound {
 			runner: host.runner(config),
 			clock,
 			limits: limitsOf(parts.config),
-			redact: createRedactor,
+			redact: () => parts.redaction().createRedactor(),
 			card: () => extendedCard(parts, card(parts.config())),
 			capabilities: { streaming: true, push: false, extended: isEnriched(config) },
 			inputModes: INPUT_MODES,
@@ -77,7 +79,7 @@ export function createInbound(parts: InboundParts): Inbound {
 				rateLimited({ perMinute: config.rateLimitPerMin, clock }),
 				turnCapped({ max: config.maxPingpongTurns, clock }),
 			),
-			identify: identifier({ shared: config.sharedToken, peers: config.peerTokens, clock }),
+			identify: parts.audit.identified(identifier({ shared: config.sharedToken, peers: config.peerTokens, clock })),
 			card: (request) => card(config, request),
 			gate: { hosts: () => hostsOf(config, listening), authRequired: hasToken },
 			isV03: (caller, id) => tasks.isV03(caller.id, taskId(id)),

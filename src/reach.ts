@@ -5,7 +5,7 @@ import { createHttpPool } from "./bindings/http/pool.ts";
 import type { Config } from "./config/keys.ts";
 import type { AuditLog } from "./guard/audit.ts";
 import type { Metrics } from "./guard/metrics.ts";
-import { redact } from "./guard/redact.ts";
+import type { Redaction } from "./guard/redact.ts";
 import { urlCheck } from "./guard/urls.ts";
 import type { Clock } from "./lib/clock.ts";
 import { createConnect, openHttp } from "./peers/connect.ts";
@@ -17,6 +17,8 @@ import { type Announcement, fromRegistry } from "./peers/sources/registry.ts";
 
 export interface ReachParts {
 	readonly config: Config;
+	/** What takes credentials out of all that is said. */
+	readonly redaction: Redaction;
 	readonly host: Host;
 	/** Where our own server answers; it is not among the peers. */
 	readonly self: () => string | undefined;
@@ -37,6 +39,7 @@ export interface Reach {
 export function createReach(parts: ReachParts): Reach {
 	const { config, host, audit, metrics, clock } = parts;
 	const { agentDir, log } = host;
+	const { redact } = parts.redaction;
 	const pool = createHttpPool();
 	const identity = config.selfIdentity || config.agentName;
 	const registry = config.localEnabled

@@ -36,6 +36,8 @@ export interface Problem {
 
 export interface Loaded {
 	readonly config: Config;
+	/** Every value by key, those of the single gateway included, as the settings panel shows them. */
+	readonly values: Values;
 	readonly origins: ReadonlyMap<KeyName, Origin>;
 	readonly problems: readonly Problem[];
 	/** Every value with its origin, secrets masked, then the problems: plain text for `/a2a-config show`. */
@@ -82,6 +84,7 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
 	const shown = { ...values, ...config };
 	return {
 		config,
+		values: values as Values,
 		origins,
 		problems,
 		show: () => showConfig(shown, (path) => entryOrigins.get(path) ?? originAt(path), problems),

@@ -202,7 +202,7 @@ export class Scan {
 			(pair.query && isSignedParameter(key)) ||
 			(this.#cookie && !isHeader && isSessionCookie(key));
 		const isNaming = /^(?:name|key|header|field|variable)$/i.test(key);
-		const isAuth = /auth/i.test(key);
+		const isAuth = /auth(?:orization)?$/i.test(key);
 		const isJwk = /^(?:d|dp|dq|qi|p|q|k)$/.test(key) && /["\\]/.test(word[from - 2] ?? "");
 		const isVague = isJwk || this.#cookie || this.#map !== undefined || /^(?:key|session)$/i.test(key);
 		if (!isSecret && !isNaming && !isAuth && !isVague) return undefined;

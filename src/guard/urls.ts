@@ -203,9 +203,8 @@ export async function isAllowed(text: string, options: UrlVerdictOptions): Promi
 			url = next;
 		}
 		return true;
-	} catch (error) {
-		// Also a name that does not resolve: there is nothing to call.
-		if (error instanceof Error) return false;
-		throw error;
+	} catch {
+		// Refused, no URL, or a name that does not resolve: whichever it is, there is nothing to call.
+		return false;
 	}
 }

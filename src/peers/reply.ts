@@ -88,6 +88,8 @@ export function asPeerError(error: unknown, facts: PeerErrorFacts): PeerError {
 }
 
 function hintFor(error: A2AError): string | undefined {
+	// What a gateway says is not about the peer, and its text says what to do.
+	if (error.details.metadata?.gateway !== undefined) return undefined;
 	const wait = error.details.retryAfter;
 	return wait === undefined ? HINTS[error.name] : `${HINTS[error.name] ?? "The peer asks to wait."} Wait ${wait} s.`;
 }

@@ -38,9 +38,8 @@ async function switchServer({ app, startServer }: CommandSetting): Promise<strin
 
 /** Values and origins of the configuration in force. */
 export function stateOf({ loaded }: App): Pick<PanelState, "value" | "origin"> {
-	const values = loaded.config as { readonly [key: string]: unknown };
 	return {
-		value: (key) => values[key],
+		value: (key) => loaded.values[key],
 		origin: (key) => {
 			const origin = loaded.origins.get(key);
 			return !origin || origin.layer === "default" ? "" : originText(origin);

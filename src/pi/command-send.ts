@@ -10,14 +10,29 @@ import { failureText, headline, progressText } from "./format.ts";
 /** A footer that changes faster is not read. */
 const FOOTER_EVERY_MS = 250;
 
-/** Shows progress in the footer; call the result with nothing when it is over. */
-function footerFor({ screen, clock }: CommandSetting): (peer?: string, progress?: Progress) => void {
+/** What a call by hand runs under: it can be stopped with Esc and is seen in the footer. */
+interface Watch {
+	readonly signal: AbortSignal;
+	readonly onProgress: (peer: string, progress: Progress) => void;
+	end(): void;
+}
+
+function watch({ screen, clock, signal }: CommandSetting): Watch {
+	const stop = new AbortController();
+	const leave = screen.onEscape(() => stop.abort());
 	let at = Number.NEGATIVE_INFINITY;
-	return (peer, progress) => {
-		if (peer === undefined || progress === undefined) return screen.working(undefined);
-		if (clock.now() - at < FOOTER_EVERY_MS) return;
-		at = clock.now();
-		screen.working(oneLine(progressText(peer, { ...progress, text: "" }), 100));
+	return {
+		signal: AbortSignal.any([signal, stop.signal]),
+		onProgress(peer, progress) {
+			if (clock.now() - at < FOOTER_EVERY_MS) return;
+			at = clock.now();
+			const line = oneLine(progressText(peer, { ...progress, text: "" }), 90);
+			screen.working(screen.mode === "tui" ? `${line} · Esc stops it` : line);
+		},
+		end() {
+			leave();
+			screen.working(undefined);
+		},
 	};
 }
 
@@ -41,18 +56,18 @@ export async function send(args: string, setting: CommandSetting): Promise<void>
 	const { value: contextId, rest: text } = flag(rest, "context");
 	const message = unquoted(text);
 	if (agent === "" || message === "") throw new UsageError("a2a-send", agent ? "What is the message?" : "To whom?");
-	const progress = footerFor(setting);
+	const { signal, onProgress, end } = watch(setting);
 	try {
 		const reply = await setting.app.outbound.call(agent, message, {
-			signal: setting.signal,
+			signal,
 			contextId,
-			onProgress: (now) => progress(agent, now),
+			onProgress: (now) => onProgress(agent, now),
 		});
 		setting.say(replyLines(agent, reply).join("\n"));
 	} catch (error) {
 		throw new Error(failureText(agent, error), { cause: error });
 	} finally {
-		progress();
+		end();
 	}
 }
 
@@ -67,13 +82,12 @@ export async function broadcast(args: string, setting: CommandSetting): Promise<
 	const message = unquoted(rest);
 	if (agents.length === 0) throw new UsageError("a2a-broadcast", "To whom? Name the agents with --agents a,b,c.");
 	if (message === "") throw new UsageError("a2a-broadcast", "What is the message?");
-	const progress = footerFor(setting);
+	const { end, ...watching } = watch(setting);
 	try {
-		const { signal } = setting;
-		setting.say(fanLines(await setting.app.outbound.broadcast(agents, message, { signal, onProgress: progress })));
+		setting.say(fanLines(await setting.app.outbound.broadcast(agents, message, watching)));
 	} catch (error) {
 		throw new Error(failureText(agents.join(", "), error), { cause: error });
 	} finally {
-		progress();
+		end();
 	}
 }

@@ -17,6 +17,7 @@ import { oneLine } from "../lib/text.ts";
 import { footer, showActivity } from "./activity.ts";
 import type { AppHostParts, HostedApp } from "./app-host.ts";
 import type { CommandSetting } from "./command-run.ts";
+import { hostOf } from "./host.ts";
 import { createTranscript } from "./transcript.ts";
 import { type Screen, screenOf } from "./ui.ts";
 
@@ -88,7 +89,7 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 			agentDir: getAgentDir(),
 			cwd: ctx().cwd,
 			env: process.env,
-			projectTrusted: (ctx() as ExtensionContext & { isProjectTrusted?(): boolean }).isProjectTrusted?.() ?? true,
+			projectTrusted: hostOf(pi, ctx()).trusted,
 			hostname: hostname(),
 		});
 		return reading;
@@ -116,6 +117,8 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 
 	async function startServer(): Promise<void> {
 		const { app, sweep } = await hosted();
+		// Asked for behind the end it would listen for ever.
+		if (signal.aborted) return;
 		await app.server.start();
 		refresh(app);
 		void sweep();

@@ -1,5 +1,6 @@
 /** Speaks to whoever sits in front of this host, in every mode it can run in. */
 import type { ExtensionContext } from "@mariozechner/pi-coding-agent";
+import { matchesKey } from "@mariozechner/pi-tui";
 
 export type Mode = "tui" | "rpc" | "json" | "print";
 export type Kind = "info" | "warning" | "error";
@@ -26,6 +27,8 @@ export interface Screen {
 	status(text: string | undefined): void;
 	/** A second line in the footer, while something that the user asked for is under way. */
 	working(text: string | undefined): void;
+	/** Calls `stop` when Esc is pressed at a terminal; the result ends that. The host gets the key as well. */
+	onEscape(stop: () => void): () => void;
 	/** Opens a dialog when no other of ours is open; they wait for each other. `undefined` without a terminal. */
 	dialog<T>(open: (ui: Ui) => Promise<T>): Promise<T | undefined>;
 }
@@ -60,6 +63,11 @@ export function screenOf(current: () => ExtensionContext | undefined): Screen {
 		},
 		working(text) {
 			safely((ctx) => ctx.hasUI && ctx.ui.setStatus("a2a-call", text));
+		},
+		onEscape(stop) {
+			const listener = (data: string) => void (matchesKey(data, "escape") && stop());
+			const leave = safely((ctx) => (modeOf(ctx) === "tui" ? ctx.ui.onTerminalInput(listener) : undefined));
+			return () => safely(() => leave?.());
 		},
 		async dialog(show) {
 			const shown = open.then(() => safely((ctx) => (modeOf(ctx) === "tui" ? show(ctx.ui) : undefined)));

@@ -10,6 +10,7 @@ import {
 	until,
 } from "../support/extension-stage.ts";
 import type { PiEvent, PiRpc } from "../support/pi-host.ts";
+import { made, startPeer, task } from "../support/scripted-peer.ts";
 
 const call = (args: object) => `CALL a2a_call ${JSON.stringify(args)}`;
 /** What a Pi put into its transcript for us: custom messages on 0.73, entries on 1.6. */
@@ -28,7 +29,10 @@ describe("the extension in a real Pi", function () {
 	let host: PiRpc;
 	before(async () => {
 		stage = await openExtensionStage();
-		worker = await stage.rpc({ a2a: { server: { port: 0, maxPingpongTurns: 20, rateLimitPerMin: 1000 } } });
+		worker = await stage.rpc({
+			a2a: { server: { port: 0, maxPingpongTurns: 20, rateLimitPerMin: 1000 } },
+			settings: { compaction: { keepRecentTokens: 10, reserveTokens: 1000 } },
+		});
 		url = await serve(worker);
 		host = await stage.rpc({
 			a2a: { peers: { worker: { url, capabilities: ["files"] }, gone: { url: "http://127.0.0.1:9" } } },
@@ -205,7 +209,42 @@ describe("the extension in a real Pi", function () {
 			await until(() => rows(worker).some((text) => text.includes("in mid-turn")), "rows after the turn");
 			const dump = await worker.prompt("DUMP messages");
 			assert.doesNotMatch(dump.text, /A2A inbound/);
+			await worker.command({ type: "compact" });
+			assert.ok(stage.llm.requests.some((request) => request.lastUser.includes("<conversation>")));
 			assert.doesNotMatch(JSON.stringify(stage.llm.requests.map((request) => request.body)), /A2A inbound/);
+		});
+	});
+
+	describe("in a session that serves a peer", () => {
+		it("passes work on, says how often it was handed on, and does not show the host's conversations", async () => {
+			// R066
+			const third = await startPeer({
+				answers: { SendMessage: () => ({ task: task("COMPLETED", made("from the third")) }) },
+			});
+			try {
+				const message = `${call({ agent: third.url, message: "next" })}\nDUMP tools`;
+				const run = await host.prompt(call({ agent: "worker", message: call({ agent: third.url, message: "go on" }) }));
+				assert.match(toolResult(run.events, "a2a_call").text, /from the third/);
+				assert.equal(third.of("SendMessage")[0].message.metadata["pi/hops"], 1);
+				const tools = await host.prompt(call({ agent: "worker", message }));
+				const { text } = toolResult(tools.events, "a2a_call");
+				assert.match(text, /"a2a_call"/);
+				assert.doesNotMatch(text, /"a2a_history"|"a2a_list"/);
+			} finally {
+				await third.close();
+			}
+		});
+
+		it("ends a chain of agents that only pass work on, with a reason", async () => {
+			// R064, R066
+			const short = await stage.rpc({ a2a: { server: { port: 0, maxPingpongTurns: 2, maxConcurrent: 10 } } });
+			const address = await serve(short);
+			let loop = "SAY the bottom was reached";
+			for (let n = 0; n < 4; n++) loop = call({ agent: address, message: loop });
+			const run = await host.prompt(call({ agent: address, message: loop }));
+			const { text } = toolResult(run.events, "a2a_call");
+			assert.match(text, /handed on 2 times/);
+			assert.doesNotMatch(text, /bottom was reached/);
 		});
 	});
 

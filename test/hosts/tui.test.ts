@@ -76,6 +76,14 @@ describe("the extension in the interactive Pi", function () {
 		await other.waitForUi((request) => /A2A dispatch a2a-\w+ canceled/.test(request.message ?? ""));
 	});
 
+	it("stops what was sent by hand on Esc", async () => {
+		await pi.type("/a2a-send worker HANG", "Enter");
+		await pi.waitFor(/A2A → worker · working .*Esc stops it/);
+		await pi.press("Escape");
+		await pi.waitFor(/Error: \[A2A → worker .*canceled\]/);
+		await pi.waitGone("Esc stops it");
+	});
+
 	it("shows what a peer has it do, and keeps it from its model", async () => {
 		await ask(other, `/a2a-send http://127.0.0.1:${await footerPort()} SAY served to you`, /completed/);
 		const screen = await pi.waitFor(/\[A2A inbound\] A2A dispatch a2a-\w+ completed/);

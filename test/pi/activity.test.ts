@@ -20,6 +20,7 @@ function stage(wanted = true, drawn = false) {
 		notify: (text, kind) => toasts.push(`${kind}: ${text}`),
 		status: (text) => footers.push(text),
 		working: () => undefined,
+		onEscape: () => () => undefined,
 		dialog: async () => undefined,
 	};
 	const status = (): ServerStatus => ({

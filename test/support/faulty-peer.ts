@@ -66,6 +66,7 @@ export async function faultyPeer(
 	const server: Server = createServer((socket) => {
 		const connection = connections++;
 		sockets.add(socket);
+		socket.setNoDelay(true);
 		const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
 		socket.once("close", () => sockets.delete(socket));
 		socket.on("error", () => undefined);

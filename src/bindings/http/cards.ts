@@ -63,7 +63,8 @@ export async function fetchCard(request: CardRequest): Promise<{ card: AgentCard
 	const slow = `The agent card of ${place(request.url)} did not arrive within ${seconds(CARD_MS)}, our own limit`;
 	limit.set(CARD_MS, () => new A2AError("PeerTimeoutError", slow));
 	try {
-		for (const url of kept ? [kept.url] : cardUrls(request.url, request.pinned ?? false)) {
+		const places = [...(kept ? [kept.url] : []), ...cardUrls(request.url, request.pinned ?? false)];
+		for (const url of places) {
 			const found = await read(url, request, kept, limit.signal);
 			if (!found) continue;
 			pool.cards.set(key, found);

@@ -33,6 +33,8 @@ export interface HttpTarget {
 	readonly token?: string | undefined;
 	/** Name that we say we have (`X-A2A-Identity`); empty: none. */
 	readonly identity?: string | undefined;
+	/** Further headers of every request, the card's as well. Lower-case names. */
+	readonly headers?: Readonly<Record<string, string>> | undefined;
 	/** Calls go to `url` itself, whatever the card says (gateways, and peers of this machine). */
 	readonly pinned?: boolean;
 	/** Milliseconds for a whole call with one reply; 0: no limit. */
@@ -80,10 +82,10 @@ const SELF = ({ identity }: HttpTarget): Caller => ({
 });
 
 /** What every request of ours carries (§3.6.1). */
-function ownHeaders({ identity }: HttpTarget, version: ProtocolVersion): Record<string, string> {
+function ownHeaders({ identity, headers }: HttpTarget, version: ProtocolVersion): Record<string, string> {
 	// A header takes no line breaks and no letters beyond Latin-1.
 	const name = oneLine(identity ?? "", 100).replace(/[^\x20-\x7e]/g, "?");
-	return { "a2a-version": version, ...(name ? { "x-a2a-identity": name } : {}) };
+	return { ...headers, "a2a-version": version, ...(name ? { "x-a2a-identity": name } : {}) };
 }
 
 class HttpPeer implements Agent {

@@ -19,7 +19,7 @@ export interface Endpoint {
 }
 
 export interface Ask {
-	readonly method: "GET" | "POST";
+	readonly method: "GET" | "POST" | "PATCH" | "DELETE";
 	readonly url: URL;
 	/** Lower-case names. */
 	readonly headers: Readonly<Record<string, string>>;
@@ -101,12 +101,14 @@ function once(ask: Ask, wire: Wire, addresses: readonly Endpoint[] | undefined, 
 		});
 		const abort = () => request.destroy(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
 		signal.addEventListener("abort", abort, { once: true });
+		let incoming: Incoming | undefined;
 		request.once("response", (response) => {
 			response.once("close", () => signal.removeEventListener("abort", abort));
-			resolve(answerOf(response, url, signal));
+			incoming = new Incoming(response, signal);
+			resolve(answerOf(response, incoming, url, signal));
 		});
-		// Stays for the time after the answer, when errors reach whoever reads the body.
 		request.on("error", (error: NodeJS.ErrnoException) => {
+			if (incoming) return incoming.fail(error);
 			signal.removeEventListener("abort", abort);
 			if (signal.aborted) return reject(signal.reason);
 			const stale = request.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
@@ -126,12 +128,11 @@ function pinned(addresses: readonly Endpoint[]): LookupFunction {
 	};
 }
 
-function answerOf(response: IncomingMessage, url: URL, signal: AbortSignal): Answer {
+function answerOf(response: IncomingMessage, incoming: Incoming, url: URL, signal: AbortSignal): Answer {
 	const headers: Record<string, string | undefined> = Object.create(null);
 	for (const [name, value] of Object.entries(response.headers)) {
 		headers[name] = Array.isArray(value) ? value.join(", ") : value;
 	}
-	const incoming = new Incoming(response, signal);
 	const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
 	async function* chunks(): AsyncGenerator<Buffer, void, undefined> {
 		if (encoding !== "identity" && encoding !== "") {

@@ -4,6 +4,8 @@ import { oneLine } from "../../lib/text.ts";
 import { A2AError } from "../../protocol/errors.ts";
 import { type Answer, type Ask, exchange, place, TransportError, type Wire } from "./exchange.ts";
 
+export type { Answer, Ask } from "./exchange.ts";
+
 export interface Fetching extends Wire {
 	/** How often a request is sent again after a failure of the network, a 429 or a 5xx. */
 	readonly retryAttempts: number;
@@ -14,8 +16,8 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 /** A peer that asks for more patience than this is not waited for. */
 const LONGEST_WISH_MS = 30_000;
-/** Redirects followed for a GET, and for a POST whose body is sent again. */
-const HOPS = { GET: 3, POST: 1 } as const;
+/** Redirects followed for a GET, and for others, whose body is sent again. */
+const HOPS = { GET: 3, POST: 1, PATCH: 1, DELETE: 1 } as const;
 
 /**
  * Sends a request until it is answered by something that another try would not change. Every try has the same body, so
@@ -69,7 +71,7 @@ async function redirected(ask: Ask, how: Fetching, signal: AbortSignal): Promise
 		const shown = `${place(url)} redirects to ${place(target)} (HTTP ${answer.status})`;
 		if (target.origin !== url.origin) throw redirect(`${shown}, another origin; nothing was sent there`, target);
 		const keeps = answer.status === 307 || answer.status === 308;
-		if (ask.method === "POST" && !keeps) throw redirect(`${shown}; use that URL`, target);
+		if (ask.method !== "GET" && !keeps) throw redirect(`${shown}; use that URL`, target);
 		if (hops >= HOPS[ask.method]) throw redirect(`${shown}, after ${hops} other redirects`, target);
 		url = target;
 	}

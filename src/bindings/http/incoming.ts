@@ -31,10 +31,10 @@ export class Incoming {
 			this.#ended = true;
 			this.#stir();
 		});
-		response.on("error", (error) => this.#fail(error));
+		response.on("error", (error) => this.fail(error));
 		response.once("close", () => {
 			signal.removeEventListener("abort", this.#aborted);
-			if (!this.#ended) this.#fail(new Error("the connection was closed"));
+			if (!this.#ended) this.fail(new Error("the connection was closed"));
 		});
 		signal.addEventListener("abort", this.#aborted, { once: true });
 		if (signal.aborted) this.#aborted();
@@ -51,8 +51,8 @@ export class Incoming {
 				yield chunk;
 				continue;
 			}
-			if (this.#ended) return;
 			if (this.#failed) throw this.#failed.error;
+			if (this.#ended) return;
 			await new Promise<void>((resolve) => {
 				this.#wake = resolve;
 			});
@@ -67,7 +67,8 @@ export class Incoming {
 
 	readonly #aborted = (): void => this.#stir();
 
-	#fail(error: unknown): void {
+	/** The connection failed. Node takes that for the regular end of a body that has no length, so it is told here. */
+	fail(error: unknown): void {
 		this.#failed ??= { error };
 		this.#stir();
 	}

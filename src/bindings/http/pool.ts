@@ -1,6 +1,7 @@
 /** What calls to peers share: connections that are kept open between calls, and cards that are still fresh. */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import { Socket } from "node:net";
 import type { AgentCard } from "../../protocol/types.ts";
 
 /** A card as it was fetched. */
@@ -26,8 +27,22 @@ export interface HttpPool {
 
 const MAX_CARDS = 200;
 
-/** A pool. Connections that nobody uses keep no process alive. */
-export function createHttpPool(): HttpPool {
+/** `agent`, whose connections keep no process alive. */
+function quiet<A extends HttpAgent>(agent: A): A {
+	const connect = agent.createConnection.bind(agent);
+	agent.createConnection = (options, done) => {
+		const socket = connect(options, done);
+		if (socket instanceof Socket) socket.unref();
+		return socket;
+	};
+	return agent;
+}
+
+/**
+ * A pool. Connections that nobody uses keep no process alive; `background`: neither do those in use, and none is used
+ * twice.
+ */
+export function createHttpPool(how: { readonly background?: boolean } = {}): HttpPool {
 	// Idle sockets of an agent are unref'd by Node; those in use belong to a call that somebody waits for.
 	const options = {
 		keepAlive: true,
@@ -38,8 +53,8 @@ export function createHttpPool(): HttpPool {
 		autoSelectFamily: true,
 		autoSelectFamilyAttemptTimeout: 1_000,
 	} as const;
-	const plain = new HttpAgent(options);
-	const secure = new HttpsAgent(options);
+	const plain = how.background ? quiet(new HttpAgent({ ...options, keepAlive: false })) : new HttpAgent(options);
+	const secure = how.background ? quiet(new HttpsAgent({ ...options, keepAlive: false })) : new HttpsAgent(options);
 	const kept = new Map<string, KeptCard>();
 	return {
 		agentFor: (url) => (url.protocol === "https:" ? secure : plain),
