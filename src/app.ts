@@ -13,6 +13,7 @@ import { type Loaded, loadConfig } from "./config/load.ts";
 import type { Restart } from "./config/row.ts";
 import { saveEdits } from "./config/save.ts";
 import { secretsOf } from "./config/secrets.ts";
+import { createGateways, type GatewayStatus } from "./gateways.ts";
 import { auditLog } from "./guard/audit.ts";
 import { type Metrics, metrics } from "./guard/metrics.ts";
 import { redaction } from "./guard/redact.ts";
@@ -94,6 +95,8 @@ export interface App {
 	/** Inbound tasks. */
 	readonly tasks: TaskStore;
 	readonly metrics: Metrics;
+	/** How this session stands at each gateway, in the order of the configuration. */
+	gateways(): readonly GatewayStatus[];
 	/** The newest `n` entries, oldest first. */
 	readonly audit: { tail(n: number): Promise<readonly object[]> };
 	/** Saves edits to settings.json, reloads the configuration and restarts what must restart. One line per effect. */
@@ -122,6 +125,7 @@ export function createApp(first: Loaded, host: Host): App {
 	/** Rules against leaks, and the tokens of this configuration. */
 	const safe = () => redaction(secretsOf(loaded.config));
 	let redacting = safe();
+	const gateways = createGateways({ config: () => loaded.config, agentDir, clock, log });
 	const inbound = createInbound({
 		config: () => loaded.config,
 		redaction: () => redacting,
@@ -130,6 +134,7 @@ export function createApp(first: Loaded, host: Host): App {
 		audit,
 		metrics: counts,
 		clock,
+		minted: gateways.minted,
 	});
 	const reaching = () =>
 		createReach({
@@ -137,6 +142,7 @@ export function createApp(first: Loaded, host: Host): App {
 			redaction: redacting,
 			host,
 			self: () => inbound.listening()?.url,
+			gateways: gateways.source,
 			audit,
 			metrics: counts,
 			clock,
@@ -155,7 +161,9 @@ export function createApp(first: Loaded, host: Host): App {
 
 	async function announce(): Promise<void> {
 		const listening = inbound.listening();
-		if (!listening) return;
+		const served = inbound.served();
+		if (!listening || !served) return;
+		gateways.start(served);
 		const { cwd, model, tools, skills } = host.describe();
 		const { agentName: name, publicUrl } = loaded.config;
 		const url = publicUrl === "" ? listening.url : publicUrl;
@@ -181,8 +189,9 @@ export function createApp(first: Loaded, host: Host): App {
 	}
 
 	async function stop(reason: string): Promise<void> {
+		const left = gateways.stop();
 		await attempt("withdraw this session's announcement", () => reach.withdraw(), log);
-		await inbound.stop(reason);
+		await Promise.all([left, inbound.stop(reason)]);
 	}
 
 	function status(): ServerStatus {
@@ -237,12 +246,14 @@ export function createApp(first: Loaded, host: Host): App {
 		},
 		tasks,
 		metrics: counts,
+		gateways: gateways.status,
 		audit,
 		apply: (edits) => inTurn(() => apply(edits)),
 		close() {
 			closing ??= inTurn(async () => {
 				await stop("host stopped");
 				for (const each of [reach, ...retired]) await attempt("close outbound calls", () => each.close(), log);
+				await gateways.close();
 				await audit.close();
 			});
 			return closing;

@@ -5,10 +5,12 @@
 
 import { createAgent, type LocalAgent } from "./agent/agent.ts";
 import type { Host } from "./app.ts";
+import type { HttpHandler } from "./bindings/gateway/channel.ts";
 import { createHandler } from "./bindings/http/handler.ts";
 import { bindHost, type Listening, listen } from "./bindings/http/listen.ts";
 import type { HttpRequest } from "./bindings/http/request.ts";
 import type { Config } from "./config/keys.ts";
+import type { Served } from "./gateways.ts";
 import type { AuditLog } from "./guard/audit.ts";
 import { identifier } from "./guard/identity.ts";
 import type { Metrics } from "./guard/metrics.ts";
@@ -40,11 +42,15 @@ export interface InboundParts {
 	readonly audit: AuditLog;
 	readonly metrics: Metrics;
 	readonly clock: Clock;
+	/** What each gateway presents when it calls us, by its key. */
+	readonly minted: () => ReadonlyMap<string, string>;
 }
 
 export interface Inbound {
 	/** Where it listens; undefined when it does not. */
 	listening(): Listening | undefined;
+	/** What gateways need of the server that runs; undefined when none does. */
+	served(): Served | undefined;
 	/** Listens under the configuration in force. Listening already, it changes over to it; tasks that run go on. */
 	start(): Promise<Listening>;
 	/** Ends streams, then tasks (FAILED with `reason`), and gives the port back. May be called when it does not listen. */
@@ -55,6 +61,7 @@ export function createInbound(parts: InboundParts): Inbound {
 	const { host, tasks, clock } = parts;
 	let agent: LocalAgent | undefined;
 	let listening: Listening | undefined;
+	let handler: HttpHandler | undefined;
 
 	async function open(config: Config): Promise<Listening> {
 		const hasToken = needsToken(config);
@@ -70,7 +77,7 @@ export function createInbound(parts: InboundParts): Inbound {
 			log: host.log,
 		});
 		const card = (now: Config, request?: HttpRequest) => cardOf(now, host, addressFor(now, listening, request));
-		const handler = createHandler({
+		handler = createHandler({
 			agent: guarded(
 				agent,
 				parts.audit.policy,
@@ -79,7 +86,9 @@ export function createInbound(parts: InboundParts): Inbound {
 				rateLimited({ perMinute: config.rateLimitPerMin, clock }),
 				turnCapped({ max: config.maxPingpongTurns, clock }),
 			),
-			identify: parts.audit.identified(identifier({ shared: config.sharedToken, peers: config.peerTokens, clock })),
+			identify: parts.audit.identified(
+				identifier({ shared: config.sharedToken, peers: config.peerTokens, clock, minted: parts.minted }),
+			),
 			card: (request) => card(config, request),
 			gate: { hosts: () => hostsOf(config, listening), authRequired: hasToken },
 			isV03: (caller, id) => tasks.isV03(caller.id, taskId(id)),
@@ -98,6 +107,17 @@ export function createInbound(parts: InboundParts): Inbound {
 
 	return {
 		listening: () => listening,
+		served() {
+			const now = listening;
+			if (!now || !handler) return undefined;
+			const everywhere = now.host === "0.0.0.0" || now.host === "::";
+			return {
+				url: () => parts.config().publicUrl || (everywhere ? undefined : now.url),
+				port: now.port,
+				card: (url) => cardOf(parts.config(), host, url),
+				handler,
+			};
+		},
 		async start() {
 			await listening?.close();
 			listening = undefined;

@@ -12,6 +12,7 @@ import { createConnect, openHttp } from "./peers/connect.ts";
 import { createConversations } from "./peers/conversations.ts";
 import { createDirectory } from "./peers/directory.ts";
 import { createOutbound, type Outbound } from "./peers/outbound.ts";
+import type { Source } from "./peers/peer.ts";
 import { fromConfig } from "./peers/sources/config.ts";
 import { type Announcement, fromRegistry } from "./peers/sources/registry.ts";
 
@@ -22,6 +23,8 @@ export interface ReachParts {
 	readonly host: Host;
 	/** Where our own server answers; it is not among the peers. */
 	readonly self: () => string | undefined;
+	/** Peers of the gateways. */
+	readonly gateways: Source;
 	readonly audit: AuditLog;
 	readonly metrics: Metrics;
 	readonly clock: Clock;
@@ -52,7 +55,7 @@ export function createReach(parts: ReachParts): Reach {
 				log,
 			})
 		: undefined;
-	const directory = createDirectory([fromConfig(config.peers, log), ...(registry ? [registry] : [])], {
+	const directory = createDirectory([fromConfig(config.peers, log), ...(registry ? [registry] : []), parts.gateways], {
 		self: () => {
 			const url = parts.self();
 			return url === undefined ? [] : [new URL(url)];

@@ -88,7 +88,7 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 	const guessed = new Map<string, true>();
 	const taken = new Set(names.map(folded));
 	// A name without a token, or with an empty one, is a mistake that must not open the server.
-	const isOpen = () => names.length === 0 && !shared && (options.minted?.().size ?? 0) === 0;
+	const isOpen = names.length === 0 && !shared;
 
 	/** A name that somebody gave itself; one that belongs to a peer with a token is marked. */
 	function assertedName(asserted: string | undefined): string {
@@ -105,6 +105,12 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 			if (timingSafeEqual(presented, digest(minted)) && minted !== "") owner ??= { id, name: id };
 		}
 		return owner;
+	}
+
+	/** Who calls through a gateway is elsewhere, wherever the gateway itself runs. */
+	function callerOf({ id, name }: { readonly id: string; readonly name: string }, loopback: boolean): Caller {
+		const near = loopback && !id.startsWith("gateway:");
+		return { id, label: oneLine(name, MAX_NAME), authenticated: true, loopback: near };
 	}
 
 	/** A wrong token from `network`. Always throws. */
@@ -124,7 +130,10 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 			return { id, label: assertedName(asserted) || oneLine(id, MAX_NAME), authenticated: true, loopback: false };
 		}
 		const anonymous = `ip:${shown}`;
-		if (isOpen()) {
+		if (isOpen) {
+			// A gateway that presents what was minted for it is known by that.
+			const gateway = token ? ownerOf(digest(token)) : undefined;
+			if (gateway !== undefined && gateway !== "shared") return callerOf(gateway, loopback);
 			if (!loopback) throw new A2AError("UnauthorizedError");
 			return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: false, loopback };
 		}
@@ -134,8 +143,7 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 		const presented = digest(token);
 		const owner = ownerOf(presented);
 		if (owner === undefined) return refuse(network, presented);
-		if (owner !== "shared")
-			return { id: owner.id, label: oneLine(owner.name, MAX_NAME), authenticated: true, loopback };
+		if (owner !== "shared") return callerOf(owner, loopback);
 		return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: true, loopback };
 	};
 }

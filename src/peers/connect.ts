@@ -1,5 +1,6 @@
 /** From a peer to its operations: with the credential that may go there, redacted, and told of. */
 import type { Connection } from "../bindings/binding.ts";
+import { gatewayHeaders, throughGateway } from "../bindings/gateway/proxy.ts";
 import { connectHttp, type HttpTarget } from "../bindings/http/client.ts";
 import { redacting } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -82,16 +83,16 @@ export function openHttp(options: HttpOptions): Open<Extract<Address, { via: "ht
 	const { check, ...rest } = options;
 	return (address, { token, source, signal, timeoutMs }) => {
 		const limit = timeoutMs ?? address.timeoutMs ?? options.sendTimeoutMs;
-		return connectHttp(
-			{
-				...rest,
-				url: address.url,
-				token,
-				pinned: source === "local" || address.pin !== undefined,
-				sendTimeoutMs: limit > 0 && limit !== Number.POSITIVE_INFINITY ? limit + GRACE_MS : 0,
-				check: check(source),
-			},
-			signal,
-		);
+		const target = {
+			...rest,
+			url: address.url,
+			token,
+			pinned: source === "local" || address.pin !== undefined,
+			sendTimeoutMs: limit > 0 && limit !== Number.POSITIVE_INFINITY ? limit + GRACE_MS : 0,
+			check: check(source),
+		};
+		if (source !== "gateway") return connectHttp(target, signal);
+		const headers = gatewayHeaders(token, options.identity ?? "");
+		return throughGateway(() => connectHttp({ ...target, headers }, signal), address.url.origin);
 	};
 }

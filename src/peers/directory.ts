@@ -66,15 +66,19 @@ export function createDirectory(sources: readonly Source[], options: DirectoryOp
 	};
 }
 
-/** One entry for one address: the best source's, with what only the others know filled in. Tokens are never filled in. */
+/**
+ * One entry for one address: the best source's, with what only the others know filled in. Tokens are never filled in.
+ * What the operator wrote down stays as written, two names for one address included: each may have a token of its own.
+ */
 function merged(peers: readonly Peer[]): readonly Peer[] {
-	const found = new Map<string, Peer>();
+	const found = new Map<string, Peer[]>();
 	for (const peer of peers) {
 		const key = addressKey(peer.address);
-		const before = found.get(key);
-		found.set(key, before ? filled(before, peer) : peer);
+		const before = found.get(key) ?? [];
+		const more = peer.source === "config" || before.length === 0;
+		found.set(key, more ? [...before, peer] : before.map((each) => filled(each, peer)));
 	}
-	return [...found.values()];
+	return [...found.values()].flat();
 }
 
 function filled(peer: Peer, more: Peer): Peer {

@@ -17,17 +17,24 @@ interface Watch {
 	end(): void;
 }
 
-function watch({ screen, clock, signal }: CommandSetting): Watch {
+function watch(agents: string, { screen, clock, signal }: CommandSetting): Watch {
 	const stop = new AbortController();
 	const leave = screen.onEscape(() => stop.abort());
+	const show = (line: string) => {
+		const short = oneLine(line, 90);
+		screen.working(screen.mode === "tui" ? `${short} · Esc stops it` : short);
+	};
 	let at = Number.NEGATIVE_INFINITY;
+	let shown = "";
+	show(headline({ peer: agents, state: "calling" }));
 	return {
 		signal: AbortSignal.any([signal, stop.signal]),
 		onProgress(peer, progress) {
-			if (clock.now() - at < FOOTER_EVERY_MS) return;
+			const news = `${peer} ${progress.state} ${progress.activity}`;
+			if (news === shown && clock.now() - at < FOOTER_EVERY_MS) return;
 			at = clock.now();
-			const line = oneLine(progressText(peer, { ...progress, text: "" }), 90);
-			screen.working(screen.mode === "tui" ? `${line} · Esc stops it` : line);
+			shown = news;
+			show(progressText(peer, { ...progress, text: "" }));
 		},
 		end() {
 			leave();
@@ -56,7 +63,7 @@ export async function send(args: string, setting: CommandSetting): Promise<void>
 	const { value: contextId, rest: text } = flag(rest, "context");
 	const message = unquoted(text);
 	if (agent === "" || message === "") throw new UsageError("a2a-send", agent ? "What is the message?" : "To whom?");
-	const { signal, onProgress, end } = watch(setting);
+	const { signal, onProgress, end } = watch(agent, setting);
 	try {
 		const reply = await setting.app.outbound.call(agent, message, {
 			signal,
@@ -82,7 +89,7 @@ export async function broadcast(args: string, setting: CommandSetting): Promise<
 	const message = unquoted(rest);
 	if (agents.length === 0) throw new UsageError("a2a-broadcast", "To whom? Name the agents with --agents a,b,c.");
 	if (message === "") throw new UsageError("a2a-broadcast", "What is the message?");
-	const { end, ...watching } = watch(setting);
+	const { end, ...watching } = watch(agents.join(", "), setting);
 	try {
 		setting.say(fanLines(await setting.app.outbound.broadcast(agents, message, watching)));
 	} catch (error) {

@@ -1,5 +1,6 @@
 /** `/a2a-server` and `/a2a-status`. */
 import type { ServerStatus } from "../app.ts";
+import type { GatewayStatus } from "../gateways.ts";
 import { oneLine } from "../lib/text.ts";
 import type { CommandSetting } from "./command-run.ts";
 import { UsageError } from "./commands.ts";
@@ -16,6 +17,17 @@ export function serverText(status: ServerStatus): string {
 		...(status.inFlight > 0 ? [`  Inbound tasks: ${status.inFlight} (from ${callers})`] : []),
 		...problem,
 	].join("\n");
+}
+
+/** One line for each gateway. */
+export function gatewaysText(gateways: readonly GatewayStatus[]): string {
+	return gateways
+		.map(({ key, url, state, name, channel, detail }) => {
+			const as = name === undefined ? "" : ` as ${oneLine(name, 64)}`;
+			const line = channel === undefined ? "" : `, channel ${channel}`;
+			return `- ${key} (${oneLine(url, 200)}): ${state}${as}${line}${detail ? `; ${oneLine(detail, 400)}` : ""}`;
+		})
+		.join("\n");
 }
 
 export async function server(args: string, { app, say, startServer, refresh }: CommandSetting): Promise<void> {
@@ -40,6 +52,7 @@ export function status(_args: string, { app, say }: CommandSetting): void {
 	say(
 		[
 			serverText(app.server.status()),
+			...(app.gateways().length > 0 ? ["", "Gateways:", gatewaysText(app.gateways())] : []),
 			"",
 			"Metrics:",
 			metricsText(app.metrics.snapshot()) || "(nothing yet)",

@@ -1,9 +1,9 @@
 /**
  * How calls, results and inbound activity are drawn. A line wider than the terminal, or a throw while drawing, ends
- * Pi, so every line is cut to the width here and nothing throws.
+ * Pi, so every line is cut to the width here and nothing throws. What people asked to read is wrapped, not cut.
  */
 import type { AgentToolResult, Theme } from "@mariozechner/pi-coding-agent";
-import { type Component, truncateToWidth } from "@mariozechner/pi-tui";
+import { type Component, truncateToWidth, wrapTextWithAnsi } from "@mariozechner/pi-tui";
 import { oneLine } from "../lib/text.ts";
 import type { ToolDetails, ToolName } from "./tools.ts";
 
@@ -25,6 +25,22 @@ export function lines(draw: (width: number) => readonly string[]): Component {
 		},
 		invalidate: () => undefined,
 	};
+}
+
+/**
+ * The lines of plain `text`, tabs as blanks, broken between words to `width` columns. What belongs to a line that was
+ * indented, is an item or has a second column goes on below its first word there.
+ */
+export function wrapped(text: string, width: number): string[] {
+	return text
+		.replaceAll("\t", "    ")
+		.split("\n")
+		.flatMap((line) => {
+			const start = /^\s*(?:- |\S.*?\S {2,}(?=\S))?/.exec(line)?.[0].length ?? 0;
+			const hang = " ".repeat(start <= width / 2 ? start : 0);
+			const [first = "", ...rest] = wrapTextWithAnsi(line.slice(hang.length), Math.max(1, width - hang.length));
+			return [line.slice(0, hang.length) + first, ...rest.map((each) => hang + each)];
+		});
 }
 
 const say = (value: unknown, max: number): string => (typeof value === "string" ? oneLine(value, max) : "");
@@ -62,14 +78,15 @@ export function drawResult(
 	theme: Paint,
 	context?: { readonly isError?: boolean },
 ): Component {
-	return lines(() => {
+	return lines((width) => {
 		const details = result.details;
+		const inner = options.expanded ? width - 2 : undefined;
 		if (context?.isError || typeof details?.title !== "string") {
 			const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-			return folded(text, options.expanded).map((line) => theme.fg(context?.isError ? "error" : "toolOutput", line));
+			return folded(text, inner).map((line) => theme.fg(context?.isError ? "error" : "toolOutput", line));
 		}
 		const mark = options.isPartial ? theme.fg("muted", "…") : theme.fg(details.tone, MARK[details.tone]);
-		const body = folded(details.body, options.expanded, options.isPartial);
+		const body = folded(details.body, inner, options.isPartial);
 		return [
 			`${mark} ${theme.fg("toolTitle", details.title)}`,
 			...body.map((line) => theme.fg("toolOutput", `  ${line}`)),
@@ -77,10 +94,15 @@ export function drawResult(
 	});
 }
 
-/** The lines of `text`, tabs as blanks; folded to the first ones, or to the last ones when `tail`. */
-function folded(text: string, expanded: boolean, tail = false): string[] {
-	const all = text.trim() === "" ? [] : text.trimEnd().replaceAll("\t", "    ").split("\n");
-	if (expanded || all.length <= FOLDED) return all;
+/**
+ * All lines of `text`, wrapped to `width` columns; without it each line of the text is one line, and only the first
+ * ones are kept, or the last ones when `tail`.
+ */
+function folded(text: string, width: number | undefined, tail = false): string[] {
+	if (text.trim() === "") return [];
+	if (width !== undefined) return wrapped(text.trimEnd(), width);
+	const all = text.trimEnd().replaceAll("\t", "    ").split("\n");
+	if (all.length <= FOLDED) return all;
 	if (tail) return all.slice(-FOLDED);
 	return [...all.slice(0, FOLDED), `… ${all.length - FOLDED} more lines`];
 }

@@ -6,7 +6,7 @@
 import type { ExtensionAPI, MessageRenderer, Theme } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../lib/clock.ts";
 import { attempt, type Log } from "../lib/log.ts";
-import { lines } from "./render.ts";
+import { lines, wrapped } from "./render.ts";
 import type { Screen } from "./ui.ts";
 
 /** Type of our entries and messages in a session file. */
@@ -40,7 +40,12 @@ function drawRow(row: unknown, theme: Pick<Theme, "fg">) {
 	const { kind, text } = (row ?? {}) as Partial<Row>;
 	if (typeof text !== "string") return undefined;
 	const color = COLORS[kind ?? "output"] ?? "text";
-	return lines(() => text.split("\n").map((line) => theme.fg(color, ` ${line.replaceAll("\t", "    ")}`)));
+	// Steps of a task are many and short lived; the rest is meant to be read to its end.
+	const whole = kind !== "step" && kind !== "text";
+	return lines((width) => {
+		const shown = whole ? wrapped(text, width - 2) : text.replaceAll("\t", "    ").split("\n");
+		return shown.map((line) => theme.fg(color, ` ${line}`));
+	});
 }
 
 const isOurs = (item: unknown): boolean => (item as { readonly customType?: unknown } | null)?.customType === ENTRY;

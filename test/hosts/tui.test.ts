@@ -41,7 +41,7 @@ describe("the extension in the interactive Pi", function () {
 	/** Types a command; the list of completions may be open and take the first Enter. */
 	async function command(text: string, shows: string | RegExp): Promise<string> {
 		await pi.type(`${text} `, "Enter");
-		return pi.waitFor(shows);
+		return pi.waitFor(shows, START_MS);
 	}
 
 	/** Moves the panel's selection down to the row of `label`, one drawn step at a time. */

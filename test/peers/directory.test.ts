@@ -57,6 +57,21 @@ describe("peers/directory", () => {
 		assert.equal(peer?.address.via === "http" && peer.address.url.href, "http://localhost:2/");
 	});
 
+	it("keeps two names that the operator gave to one address, each with its own token", async () => {
+		const directory = createDirectory([
+			source("config", { name: "as-alice", token: "one" }, { name: "as-bob", token: "two" }),
+			source("local", { name: "host", cwd: "/src" }),
+		]);
+		assert.deepEqual(
+			(await directory.list()).map(({ name, token, cwd }) => [name, token, cwd]),
+			[
+				["as-alice", "one", "/src"],
+				["as-bob", "two", "/src"],
+			],
+		);
+		assert.equal((await directory.resolve("as-bob")).token, "two");
+	});
+
 	it("does not let the network widen what the operator's peer can do, nor give it a token", async () => {
 		const directory = createDirectory([
 			source("config", { name: "worker", address: at("http://127.0.0.1:2"), capabilities: ["code"] }),

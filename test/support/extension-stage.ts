@@ -92,6 +92,7 @@ export async function ask(pi: PiRpc, command: string, what: RegExp = /./): Promi
 	await pi.command({ type: "prompt", message: command });
 	const found = await pi.waitForUi(
 		(request) => pi.uiRequests.indexOf(request) >= before && request.method === "notify" && what.test(request.message),
+		30_000,
 	);
 	return String(found.message);
 }
@@ -120,7 +121,7 @@ export function toolResult(
 }
 
 /** Waits until `holds`, at most `timeoutMs`. */
-export async function until(holds: () => boolean, what: string, timeoutMs = 10_000): Promise<void> {
+export async function until(holds: () => boolean, what: string, timeoutMs = 30_000): Promise<void> {
 	for (const end = Date.now() + timeoutMs; Date.now() < end; await pause(20)) if (holds()) return;
 	throw new Error(`${what}: not in ${timeoutMs} ms`);
 }

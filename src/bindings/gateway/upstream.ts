@@ -28,6 +28,8 @@ export interface UpstreamOptions {
 	readonly name: string;
 	readonly shared: string | undefined;
 	readonly heartbeatMs: number;
+	/** Settles when somebody else has left the name. */
+	readonly after?: Promise<unknown> | undefined;
 	/** What we tell, asked anew at every heartbeat. */
 	readonly what: () => Promise<Omit<Registration, "name">>;
 	readonly tokenFor: (name: string) => CallerToken;
@@ -94,6 +96,7 @@ export function startUpstream(options: UpstreamOptions): Upstream {
 
 	/** Takes a name that no other session of this machine is using, and what is known of it. */
 	async function settle(): Promise<void> {
+		await options.after;
 		if (await store.claim()) who = { ...who, token: await store.read() };
 		else await rename();
 	}

@@ -14,7 +14,7 @@ import { bearerToken, checkMediaType, checkSource, type GateOptions } from "./ga
 import { rpcFailure, serveJsonRpc } from "./jsonrpc.ts";
 import { errorReply, type HttpReply, json, problem } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
-import { CARD_PATHS, cardReply } from "./serve-card.ts";
+import { CARD_PATHS, createCardReplies } from "./serve-card.ts";
 
 export type { HttpReply } from "./reply.ts";
 export type { HttpRequest } from "./request.ts";
@@ -76,6 +76,7 @@ export function createHandler(parts: HandlerParts): (request: HttpRequest) => Pr
 
 function routesOf(parts: HandlerParts): ReadonlyMap<string, Route> {
 	const { metrics } = parts;
+	const cardReply = createCardReplies();
 	const card: Route = {
 		verb: "GET",
 		open: true,
@@ -108,7 +109,7 @@ async function call(parts: HandlerParts, request: HttpRequest, caller: Caller | 
 		{
 			text: utf8(bytes),
 			caller,
-			signal: request.signal,
+			request,
 			version: versionOf(request),
 			extensions: request.headers["a2a-extensions"],
 			headers: activated(parts, request),

@@ -22,7 +22,8 @@ export interface RpcCall {
 	/** The body. */
 	readonly text: string;
 	readonly caller: Caller;
-	readonly signal: AbortSignal;
+	/** Its signal is made when somebody asks for it: most calls are answered without one. */
+	readonly request: { readonly signal: AbortSignal };
 	/** Service parameters as they were sent (§3.2.6). */
 	readonly version: string | undefined;
 	readonly extensions: string | undefined;
@@ -51,12 +52,18 @@ export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<
 		const version = readVersion(incoming.version);
 		const method = operationFor(request.method);
 		if (!method) throw new A2AError("MethodNotFoundError", "Method not found");
-		const { caller, signal } = incoming;
+		const { caller, request: origin } = incoming;
 		const shape = shapeOf(method, request.params, version, (task) => parts.isV03(caller, task));
 		const extensions = readExtensions(incoming.extensions);
 		const legacy = shape === "legacy" ? { legacy: true } : {};
 		const service = { version: shape === "0.3" ? "0.3" : "1.0", extensions, ...legacy } as const;
-		const call: Call = { caller, signal, service };
+		const call: Call = {
+			caller,
+			get signal() {
+				return origin.signal;
+			},
+			service,
+		};
 		const params = toCore(method.operation, shape, request.params);
 		return await perform(parts, { id, method, shape, params, call }, incoming.headers);
 	} catch (error) {
@@ -68,10 +75,15 @@ async function perform(parts: RpcParts, order: Order, headers: Readonly<Record<s
 	const { id, shape, params, call } = order;
 	const { operation } = order.method;
 	if (isStreaming(operation)) {
-		const items = open(parts.agent, operation, params, call);
-		// A refusal comes before the first item and is then a plain error; later ones travel in the stream.
-		const first = await items.next();
-		return eventStream({ [Symbol.asyncIterator]: () => events(parts, order, first, items) }, parts.clock, headers);
+		try {
+			const items = open(parts.agent, operation, params, call);
+			// A refusal comes before the first item and is then a plain error; later ones travel in the stream.
+			const first = await items.next();
+			return eventStream({ [Symbol.asyncIterator]: () => events(parts, order, first, items) }, parts.clock, headers);
+		} catch (error) {
+			if (shape !== "0.3") throw error;
+			return refusedStream(parts, id, error, headers);
+		}
 	}
 	const result = await ask(parts.agent, operation, params, call);
 	return json(200, reply(id, fromCore(operation, shape, result) ?? null), headers);
@@ -106,6 +118,25 @@ async function* events(
 	} finally {
 		leave(items);
 	}
+}
+
+/**
+ * The reply to a 0.3 caller whose stream does not begin. Clients of 0.3 read nothing but an event stream as the answer
+ * to a streaming call and would not see why; where the status says that much, a plain error does.
+ */
+function refusedStream(
+	parts: RpcParts,
+	id: RpcId,
+	error: unknown,
+	headers: Readonly<Record<string, string>>,
+): HttpReply {
+	const plain = rpcFailure(id, error, parts.log, headers);
+	const { status, body } = plain;
+	return status === 200 && typeof body === "string" ? eventStream(only(body), parts.clock, headers) : plain;
+}
+
+async function* only<T>(item: T): AsyncGenerator<T, void, undefined> {
+	yield item;
 }
 
 /** The reply to a request that failed, or was not let in (`id` null). Faults of our own go to the log only. */

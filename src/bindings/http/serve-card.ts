@@ -11,21 +11,43 @@ export const CARD_PATHS = ["/.well-known/agent-card.json", "/.well-known/agent.j
 /** Seconds for which a reader may keep the card. */
 const MAX_AGE = 60;
 
-/** The card for a reader that sent these two headers. */
-export function cardReply(card: AgentCard, version: string | undefined, ifNoneMatch: string | undefined): HttpReply {
-	const body = JSON.stringify(formFor(card, version));
-	const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-	const headers = { etag, "cache-control": `public, max-age=${MAX_AGE}`, vary: "A2A-Version" };
-	if (matches(ifNoneMatch, etag)) return { status: 304, headers, body: "" };
-	return { status: 200, headers: { "content-type": "application/json", ...headers }, body };
+/** A card as it goes out. */
+interface Page {
+	/** The card it was made of, as JSON. */
+	readonly source: string;
+	readonly body: string;
+	readonly etag: string;
+}
+
+/** The reply to a reader that sent these two headers. Cards change seldom: what was made of the last one is kept. */
+export type CardReplies = (card: AgentCard, version: string | undefined, ifNoneMatch: string | undefined) => HttpReply;
+
+/** Replies with cards. */
+export function createCardReplies(): CardReplies {
+	const pages = new Map<string, Page>();
+	return (card, version, ifNoneMatch) => {
+		const asked = majorMinor(version ?? "") ?? "";
+		const form = asked === "1.0" || asked === "0.3" ? asked : "both";
+		const source = JSON.stringify(card);
+		const kept = pages.get(form);
+		const page = kept?.source === source ? kept : pageOf(card, form, source);
+		pages.set(form, page);
+		const headers = { etag: page.etag, "cache-control": `public, max-age=${MAX_AGE}`, vary: "A2A-Version" };
+		if (matches(ifNoneMatch, page.etag)) return { status: 304, headers, body: "" };
+		return { status: 200, headers: { "content-type": "application/json", ...headers }, body: page.body };
+	};
+}
+
+function pageOf(card: AgentCard, form: "1.0" | "0.3" | "both", source: string): Page {
+	const body = JSON.stringify(formFor(card, form));
+	return { source, body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
 }
 
 /** Whoever names a version gets its form. Whoever names none may be of either, and gets a card that both can read. */
-function formFor(card: AgentCard, version: string | undefined): object {
-	const asked = majorMinor(version ?? "");
-	if (asked === "1.0" || !speaksV03(card)) return card;
+function formFor(card: AgentCard, form: "1.0" | "0.3" | "both"): object {
+	if (form === "1.0" || !speaksV03(card)) return card;
 	const old = downcastCard(card);
-	return asked === "0.3" ? old : forBoth(old, card);
+	return form === "0.3" ? old : forBoth(old, card);
 }
 
 const speaksV03 = (card: AgentCard) =>

@@ -24,14 +24,14 @@ export async function writeReply(
 		response.flushHeaders();
 		return writeStream(request, response, body, clock);
 	}
-	const bytes = typeof body === "string" ? Buffer.from(body) : body;
-	const length = status === 304 ? {} : { "content-length": String(bytes.length) };
+	// A text goes out in one piece with its headers; bytes would be a second.
+	const length = status === 304 ? {} : { "content-length": String(Buffer.byteLength(body)) };
 	if (!request.unread) {
-		response.writeHead(status, { ...headers, ...length }).end(bytes);
+		response.writeHead(status, { ...headers, ...length }).end(body);
 		return;
 	}
 	// Refused before the body was read: the reply is complete for the caller now, the connection ends a little later.
-	response.writeHead(status, { ...headers, ...length, connection: "close" }).write(bytes);
+	response.writeHead(status, { ...headers, ...length, connection: "close" }).write(body);
 	await request.discard();
 	response.end();
 }

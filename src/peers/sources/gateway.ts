@@ -1,4 +1,5 @@
 /** Peers that a gateway lists. Whatever an entry says, its peer is called through the gateway and nowhere else. */
+import { GatewayError } from "../../bindings/gateway/api.ts";
 import { isPeerName } from "../../bindings/gateway/names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -71,7 +72,7 @@ export function fromGateways({ gateways, clock, log }: GatewaySourceOptions): Ga
 			// Nobody can be called through a gateway that does not answer.
 			memory.entries = [];
 			memory.failures += 1;
-			const wish = isObject(error) && typeof error.retryAfterMs === "number" ? error.retryAfterMs : 0;
+			const wish = error instanceof GatewayError ? error.retryAfterMs : 0;
 			const pause = Math.max(FIRST_PAUSE_MS * 2 ** (memory.failures - 1), wish);
 			memory.freshUntil = clock.now() + Math.min(pause, LONGEST_PAUSE_MS);
 			if (memory.failures > 1) return;
