@@ -22,6 +22,7 @@ import { systemClock } from "./lib/clock.ts";
 import { JsonlFile } from "./lib/jsonl.ts";
 import { attempt, type Log } from "./lib/log.ts";
 import { oneLine } from "./lib/text.ts";
+import { createAdoption } from "./peers/adopt.ts";
 import type { Outbound } from "./peers/outbound.ts";
 import type { AgentSkill } from "./protocol/types.ts";
 import { createReach, type Reach } from "./reach.ts";
@@ -69,6 +70,8 @@ export interface Host {
 	/** Asked anew for every card. */
 	describe(): HostFacts;
 	readonly log: Log;
+	/** Asks the person in front of the session; absent when there is nobody. `signal` takes the question back. */
+	confirm?(question: string, signal: AbortSignal): Promise<boolean>;
 	/**
 	 * Lets the session's own model choose among replies ("best"): the index of the chosen one; undefined when it cannot.
 	 */
@@ -136,6 +139,7 @@ export function createApp(first: Loaded, host: Host): App {
 		clock,
 		minted: gateways.minted,
 	});
+	const adopt = createAdoption(host.confirm);
 	const reaching = () =>
 		createReach({
 			config: loaded.config,
@@ -143,6 +147,7 @@ export function createApp(first: Loaded, host: Host): App {
 			host,
 			self: () => inbound.listening()?.url,
 			gateways: gateways.source,
+			adopt,
 			audit,
 			metrics: counts,
 			clock,
@@ -167,7 +172,7 @@ export function createApp(first: Loaded, host: Host): App {
 		const { cwd, model, tools, skills } = host.describe();
 		const { agentName: name, publicUrl } = loaded.config;
 		const url = publicUrl === "" ? listening.url : publicUrl;
-		await reach.announce({ name, url, cwd, model, tools, skills, startedAt });
+		await reach.announce({ name, url, cwd, model, tools, skills, startedAt }, listening);
 	}
 
 	async function serve(): Promise<void> {

@@ -6,9 +6,11 @@
 import { createAgent, type LocalAgent } from "./agent/agent.ts";
 import type { Host } from "./app.ts";
 import type { HttpHandler } from "./bindings/gateway/channel.ts";
+import { allowedHosts } from "./bindings/http/gate.ts";
 import { createHandler } from "./bindings/http/handler.ts";
 import { bindHost, type Listening, listen } from "./bindings/http/listen.ts";
 import type { HttpRequest } from "./bindings/http/request.ts";
+import { REST_BASE } from "./bindings/http/rest.ts";
 import type { Config } from "./config/keys.ts";
 import type { Served } from "./gateways.ts";
 import type { AuditLog } from "./guard/audit.ts";
@@ -90,7 +92,10 @@ export function createInbound(parts: InboundParts): Inbound {
 				identifier({ shared: config.sharedToken, peers: config.peerTokens, clock, minted: parts.minted }),
 			),
 			card: (request) => card(config, request),
-			gate: { hosts: () => hostsOf(config, listening), authRequired: hasToken },
+			gate: {
+				hosts: () => allowedHosts(listening?.host ?? "127.0.0.1", config.publicUrl, hasToken),
+				authRequired: hasToken,
+			},
 			isV03: (caller, id) => tasks.isV03(caller.id, taskId(id)),
 			metrics: () => parts.metrics.snapshot(),
 			log: host.log,
@@ -125,7 +130,9 @@ export function createInbound(parts: InboundParts): Inbound {
 			return listening;
 		},
 		async stop(reason) {
-			const stopping = [listening?.close(), agent?.close(reason)];
+			// Whoever waits for a task is told its end before the connection goes.
+			const ended = agent?.close(reason);
+			const stopping = [listening?.close(ended), ended];
 			listening = undefined;
 			agent = undefined;
 			await Promise.all(stopping);
@@ -156,15 +163,6 @@ function limitsOf(config: () => Config) {
 	};
 }
 
-/** Names under which callers may reach us: loopback always (the gate adds it), the bound address, the public URL's. */
-function hostsOf(config: Config, listening: Listening | undefined): readonly string[] {
-	const bound = listening?.host;
-	// Bound to every address, the names by which this machine is known cannot be listed; the token is what protects.
-	if (bound === "0.0.0.0" || bound === "::") return ["*"];
-	const named = config.publicUrl === "" ? [] : [new URL(config.publicUrl).hostname.toLowerCase()];
-	return bound === undefined ? named : [bound, ...named];
-}
-
 /**
  * The URL on the card: the public one when there is one; bound to every address, the one by which this reader came
  * (nobody can call 0.0.0.0); else the bound one.
@@ -183,6 +181,7 @@ function cardOf(config: Config, host: Host, url: string): AgentCard {
 		description: DESCRIPTION,
 		version: VERSION,
 		url,
+		...(url === "" ? {} : { restUrl: `${url.replace(/\/$/, "")}${REST_BASE}` }),
 		skills: config.skills.length > 0 ? config.skills : host.describe().skills,
 		auth: needsToken(config),
 		streaming: true,

@@ -1,6 +1,7 @@
 /** The way out, put together: who can be called, and calling them. One instance for each configuration. */
 import { join } from "node:path";
 import type { Host } from "./app.ts";
+import type { Listening } from "./bindings/http/listen.ts";
 import { createHttpPool } from "./bindings/http/pool.ts";
 import type { Config } from "./config/keys.ts";
 import type { AuditLog } from "./guard/audit.ts";
@@ -8,12 +9,15 @@ import type { Metrics } from "./guard/metrics.ts";
 import type { Redaction } from "./guard/redact.ts";
 import { urlCheck } from "./guard/urls.ts";
 import type { Clock } from "./lib/clock.ts";
+import { attempt } from "./lib/log.ts";
+import type { Adopt } from "./peers/adopt.ts";
 import { createConnect, openHttp } from "./peers/connect.ts";
 import { createConversations } from "./peers/conversations.ts";
 import { createDirectory } from "./peers/directory.ts";
 import { createOutbound, type Outbound } from "./peers/outbound.ts";
 import type { Source } from "./peers/peer.ts";
 import { fromConfig } from "./peers/sources/config.ts";
+import { fromMdns } from "./peers/sources/mdns.ts";
 import { type Announcement, fromRegistry } from "./peers/sources/registry.ts";
 
 export interface ReachParts {
@@ -21,6 +25,8 @@ export interface ReachParts {
 	/** What takes credentials out of all that is said. */
 	readonly redaction: Redaction;
 	readonly host: Host;
+	/** Whether a peer found on the network may be called. */
+	readonly adopt: Adopt;
 	/** Where our own server answers; it is not among the peers. */
 	readonly self: () => string | undefined;
 	/** Peers of the gateways. */
@@ -30,10 +36,16 @@ export interface ReachParts {
 	readonly clock: Clock;
 }
 
+/** The address and port that the server listens on. */
+export type Bound = Pick<Listening, "host" | "port">;
+
 export interface Reach {
 	readonly outbound: Outbound;
-	/** Tells the other sessions of this machine that we can be called, or what changed. */
-	announce(facts: Announcement): Promise<void>;
+	/**
+	 * Tells the other sessions of this machine, and those of the network where that is wanted, that we can be called at
+	 * the bound address, or what changed.
+	 */
+	announce(facts: Announcement, bound: Bound): Promise<void>;
 	withdraw(): Promise<void>;
 	/** Ends calls that run. May be called twice. */
 	close(): Promise<void>;
@@ -55,7 +67,11 @@ export function createReach(parts: ReachParts): Reach {
 				log,
 			})
 		: undefined;
-	const directory = createDirectory([fromConfig(config.peers, log), ...(registry ? [registry] : []), parts.gateways], {
+	const mdns = config.mdnsEnabled
+		? fromMdns({ type: config.mdnsServiceType, clock, log, pid: process.pid })
+		: undefined;
+	const found = [registry, mdns].filter((source) => source !== undefined);
+	const directory = createDirectory([fromConfig(config.peers, log), ...found, parts.gateways], {
 		self: () => {
 			const url = parts.self();
 			return url === undefined ? [] : [new URL(url)];
@@ -78,6 +94,7 @@ export function createReach(parts: ReachParts): Reach {
 		},
 		directory,
 		own: config,
+		adopt: parts.adopt,
 		redact,
 		clock,
 		exchange: (exchange) => {
@@ -100,8 +117,17 @@ export function createReach(parts: ReachParts): Reach {
 	});
 	return {
 		outbound,
-		announce: async (facts) => registry?.announce(facts),
-		withdraw: async () => registry?.withdraw(),
+		async announce(facts, { host: bound, port }) {
+			// Its first second goes into looking whether the name is free; nothing waits for it.
+			const shown = config.skills.length > 0 ? config.skills : facts.skills;
+			const skills = config.enrichCard ? shown.map(({ id }) => id) : [];
+			const told = mdns?.announce({ name: facts.name, host: bound, port, skills });
+			void attempt("announce this session on the network", () => told, log);
+			await registry?.announce(facts);
+		},
+		async withdraw() {
+			await Promise.all([registry?.withdraw(), mdns?.withdraw()]);
+		},
 		async close() {
 			await outbound.close();
 			pool.close();

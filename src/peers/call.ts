@@ -5,7 +5,7 @@ import { text } from "../protocol/parts.ts";
 import type { ContextId, JsonObject, SendMessageRequest, TaskId } from "../protocol/types.ts";
 import { bounds } from "./bounds.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
-import { isLost, refusesStream, Work } from "./work.ts";
+import { answered, isLost, refusesStream, Work } from "./work.ts";
 
 export { PeerError, type PeerReply, type Progress } from "./reply.ts";
 
@@ -81,10 +81,11 @@ async function send(
 	signal: AbortSignal,
 ): Promise<void> {
 	const { agent, call, streaming } = connection;
+	const answers = request.message.taskId !== undefined;
 	// returnImmediately means nothing to a stream (§3.2.2).
 	if (streaming && !request.configuration?.returnImmediately) {
 		try {
-			await work.read(agent.stream("SendStreamingMessage", request, call(signal)), signal);
+			await work.read(agent.stream("SendStreamingMessage", request, call(signal)), signal, answers);
 			if (work.isKnown || (await work.recover())) return;
 			throw new Error("the peer closed the stream without a word; whether it works on the message is not known");
 		} catch (error) {
@@ -96,7 +97,9 @@ async function send(
 		}
 	}
 	try {
-		work.take(await agent.request("SendMessage", request, call(signal)));
+		const reply = await agent.request("SendMessage", request, call(signal));
+		// A peer that waits for the end answers with the task as it is then; one that does not, as the message found it.
+		work.take(answers && request.configuration?.returnImmediately ? answered(reply) : reply);
 	} catch (error) {
 		signal.throwIfAborted();
 		if (!isLost(error) || !(await work.recover())) throw error;

@@ -4,6 +4,7 @@ import { gatewayHeaders, throughGateway } from "../bindings/gateway/proxy.ts";
 import { connectHttp, type HttpTarget } from "../bindings/http/client.ts";
 import { redacting } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
+import { type Adopt, needsAdoption, notAdopted } from "./adopt.ts";
 import { credentialFor, type OwnTokens } from "./credentials.ts";
 import type { Directory } from "./directory.ts";
 import { type Exchange, observed } from "./observe.ts";
@@ -26,6 +27,8 @@ export interface ConnectParts {
 	readonly open: { readonly [A in Address as A["via"]]?: Open<A> };
 	readonly directory: Directory;
 	readonly own: OwnTokens;
+	/** Whether a peer found on the network may be called. Default: no. */
+	readonly adopt?: Adopt | undefined;
 	readonly clock: Clock;
 	/** Takes credentials out of what we send. */
 	readonly redact: (text: string) => string;
@@ -40,7 +43,9 @@ export function createConnect(parts: ConnectParts): Connect {
 	const { directory, own, clock, exchange, redact } = parts;
 
 	async function opened(peer: Peer, signal: AbortSignal, timeoutMs?: number): Promise<Connection> {
-		const token = credentialFor(peer, await directory.list(), own);
+		const known = await directory.list();
+		if (needsAdoption(peer, known) && !(await parts.adopt?.(peer, signal))) throw notAdopted(peer);
+		const token = credentialFor(peer, known, own);
 		const options = { source: peer.source, signal, timeoutMs, ...(token ? { token } : {}) };
 		const { address } = peer;
 		const connection =

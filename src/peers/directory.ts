@@ -1,4 +1,5 @@
 /** One list of peers from every source. Whatever it lists can be called by the name it shows. */
+import { networkInterfaces } from "node:os";
 import { attempt, type Log, nullLog } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
 import { addressKey, readUrl } from "./address.ts";
@@ -73,7 +74,7 @@ export function createDirectory(sources: readonly Source[], options: DirectoryOp
 function merged(peers: readonly Peer[]): readonly Peer[] {
 	const found = new Map<string, Peer[]>();
 	for (const peer of peers) {
-		const key = addressKey(peer.address);
+		const key = keyAmong(found, peer);
 		const before = found.get(key) ?? [];
 		const more = peer.source === "config" || before.length === 0;
 		found.set(key, more ? [...before, peer] : before.map((each) => filled(each, peer)));
@@ -81,7 +82,25 @@ function merged(peers: readonly Peer[]): readonly Peer[] {
 	return [...found.values()].flat();
 }
 
+/** The network knows a session of this machine by an outer address, its registry often by the loopback one. */
+function keyAmong(found: ReadonlyMap<string, unknown>, { source, address }: Peer): string {
+	if (source === "mdns" && address.via === "http" && isOwn(address.url)) {
+		const url = new URL(address.url);
+		url.hostname = "127.0.0.1";
+		const key = addressKey({ via: "http", url });
+		if (found.has(key)) return key;
+	}
+	return addressKey(address);
+}
+
+function isOwn({ hostname }: URL): boolean {
+	const bare = hostname.replace(/^\[|\]$/g, "");
+	return Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === bare));
+}
+
 function filled(peer: Peer, more: Peer): Peer {
+	// Anybody may announce anything about an address.
+	if (more.source === "mdns") return peer;
 	// What the operator wrote about abilities is not widened by what a network says.
 	const trusted = more.source === "config" || more.source === "local";
 	const { token: _token, ...rest } = more;

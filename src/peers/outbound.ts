@@ -83,11 +83,17 @@ export function createOutbound(parts: OutboundParts): Outbound {
 	const { directory, conversations, clock, log } = parts;
 	const calls = createCalls(parts);
 
-	/** Those who are known to have it, and those whose card says so when nothing else is known of them. */
+	/**
+	 * Those who are known to have it, and those whose card says so when nothing else is known of them. Who was only
+	 * heard of on the network is not called to find out.
+	 */
 	async function capable(wanted: string, signal: AbortSignal): Promise<readonly Peer[]> {
 		const peers = await directory.list();
 		const offering = await Promise.all(
-			peers.map((peer) => isCapable(peer, wanted) || (isUnknown(peer) && offers(peer, wanted, signal))),
+			peers.map(
+				(peer) =>
+					isCapable(peer, wanted) || (peer.source !== "mdns" && isUnknown(peer) && offers(peer, wanted, signal)),
+			),
 		);
 		const found = peers.filter((_, at) => offering[at]);
 		if (found.length > 0) return found;

@@ -3,7 +3,7 @@ import type { Connection } from "../bindings/binding.ts";
 import type { Clock } from "../lib/clock.ts";
 import { oneLine } from "../lib/text.ts";
 import { A2AError, type ErrorName } from "../protocol/errors.ts";
-import { isTerminal } from "../protocol/task.ts";
+import { isInterrupted, isTerminal } from "../protocol/task.ts";
 import type { ContextId, StreamResponse, Task, TaskId } from "../protocol/types.ts";
 import { type Bounds, bounds } from "./bounds.ts";
 import { asPeerError, PeerError, type PeerReply, type Progress } from "./reply.ts";
@@ -88,12 +88,15 @@ export class Work {
 		this.#parts.onProgress?.(progressOf(this.seen, this.#parts.clock.now() - this.#began));
 	}
 
-	/** Takes what a stream brings until the work settles. Gives the number of items. Throws what the stream throws. */
-	async read(stream: AsyncIterable<StreamResponse>, signal: AbortSignal): Promise<number> {
+	/**
+	 * Takes what a stream brings until the work settles. Gives the number of items. Throws what the stream throws.
+	 * `answers`: the stream is that of a message which answers a question of the task.
+	 */
+	async read(stream: AsyncIterable<StreamResponse>, signal: AbortSignal, answers = false): Promise<number> {
 		let items = 0;
 		for await (const item of stream) {
 			items += 1;
-			this.take(item);
+			this.take(answers && items === 1 ? answered(item) : item);
 			if (isSettled(this.seen)) break;
 		}
 		signal.throwIfAborted();
@@ -215,6 +218,15 @@ export class Work {
 		if (this.notes.length === 0 || told === error) return told;
 		return new PeerError(`${told.message} ${this.notes.join(" ")}`, { ...told, peer, cause: told.cause });
 	}
+}
+
+/**
+ * The first thing that a peer says to a message that answers a question. Many begin with the task as the message found
+ * it: the question in it is the one that has just been answered, so it is not taken for a new one.
+ */
+export function answered(item: StreamResponse): StreamResponse {
+	if (!("task" in item) || !isInterrupted(item.task.status.state)) return item;
+	return { task: { ...item.task, status: { state: "TASK_STATE_WORKING" } } };
 }
 
 function reasonOf(error: unknown): string {

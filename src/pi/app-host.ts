@@ -14,12 +14,14 @@ import { describeSession } from "./describe.ts";
 import { hostOf } from "./host.ts";
 import { judgeOf } from "./judge.ts";
 import { piRunner, sweepTranscripts } from "./sessions.ts";
+import { confirmOn, type Screen } from "./ui.ts";
 
 export interface AppHostParts {
 	readonly pi: ExtensionAPI;
 	/** The session's context. Throws once the session is over. */
 	readonly ctx: () => ExtensionContext;
 	readonly log: Log;
+	readonly screen: Screen;
 	/** Tools of ours for a task that has passed through so many agents. */
 	readonly childTools: (hops: number) => readonly ToolDefinition[];
 }
@@ -41,7 +43,7 @@ export function hopsOf({ message }: Pick<Turn, "message">): number {
 export function appHost(
 	createApp: (loaded: Loaded, host: Host) => App,
 	loaded: Loaded,
-	{ pi, ctx, log, childTools }: AppHostParts,
+	{ pi, ctx, log, screen, childTools }: AppHostParts,
 ): HostedApp {
 	const agentDir = getAgentDir();
 	const host = hostOf(pi, ctx());
@@ -56,6 +58,7 @@ export function appHost(
 		runner,
 		describe: () => describeSession(pi, ctx()),
 		log,
+		...(host.mode === "tui" || host.mode === "rpc" ? { confirm: confirmOn(screen, ctx) } : {}),
 		judge: judgeOf(host, agentDir),
 	});
 

@@ -1,6 +1,7 @@
 /** `/a2a-config`: the panel where there is a terminal, else the plain text. */
 import type { App } from "../app.ts";
 import { originText } from "../config/show.ts";
+import { oneLine } from "../lib/text.ts";
 import type { CommandSetting } from "./command-run.ts";
 import { serverText } from "./command-server.ts";
 import { UsageError } from "./commands.ts";
@@ -12,7 +13,7 @@ const OTHER_LINES = 12;
 
 export async function config(args: string, setting: CommandSetting): Promise<void> {
 	const word = args.trim().toLowerCase();
-	if (word !== "" && word !== "show") throw new UsageError("a2a-config", `There is no ${word}.`);
+	if (word !== "" && word !== "show") throw new UsageError("a2a-config", `There is no "${oneLine(word, 40)}".`);
 	if (word === "show" || setting.screen.mode !== "tui") return setting.say(setting.app.loaded.show());
 	const edits = await openPanel(setting);
 	if (!edits || edits.size === 0) return;

@@ -42,7 +42,7 @@ export async function server(args: string, { app, say, startServer, refresh }: C
 	} else if (word === "status") {
 		say(serverText(app.server.status()));
 	} else {
-		throw new UsageError("a2a-server", word === "" ? "What shall it do?" : `It cannot ${oneLine(word, 40)}.`);
+		throw new UsageError("a2a-server", word === "" ? "What shall it do?" : `There is no "${oneLine(word, 40)}".`);
 	}
 	refresh();
 }

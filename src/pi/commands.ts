@@ -80,7 +80,8 @@ export async function completions(
 			label: offer.name,
 			...(offer.description ? { description: offer.description } : {}),
 		}));
-	return found.length > 0 ? found : null;
+	// A word that is all there is no choice: Enter means run it.
+	return found.some(({ value }) => value !== typed) ? found : null;
 }
 
 /** Registers all commands; `run` and `peers` are asked when one is used. */

@@ -3,6 +3,7 @@
  * they are first needed.
  */
 import type { ExtensionAPI, ExtensionContext, ToolDefinition } from "@mariozechner/pi-coding-agent";
+import { keptAlive } from "../lib/alive.ts";
 import { systemClock } from "../lib/clock.ts";
 import { attempt } from "../lib/log.ts";
 import type { Peer } from "../peers/peer.ts";
@@ -37,12 +38,13 @@ export function createExtension(pi: ExtensionAPI): Extension {
 	};
 	const runner =
 		(hops: number): RunTool =>
-		async (name, args, signal, onUpdate) => {
-			const session = alive();
-			const [{ runTool }, { outbound }] = await Promise.all([import("./tool-run.ts"), session.app()]);
-			const both = signal ? AbortSignal.any([signal, session.signal]) : session.signal;
-			return runTool(name, args, { outbound, clock: systemClock, signal: both, onUpdate, hops });
-		};
+		(name, args, signal, onUpdate) =>
+			keptAlive(async () => {
+				const session = alive();
+				const [{ runTool }, { outbound }] = await Promise.all([import("./tool-run.ts"), session.app()]);
+				const both = signal ? AbortSignal.any([signal, session.signal]) : session.signal;
+				return runTool(name, args, { outbound, clock: systemClock, signal: both, onUpdate, hops });
+			});
 
 	return {
 		start(ctx) {
@@ -68,11 +70,12 @@ export function createExtension(pi: ExtensionAPI): Extension {
 			current = undefined;
 		},
 		tool: runner(0),
-		async command(name, args) {
-			const session = alive();
-			const [{ runCommand }, app] = await Promise.all([import("./command-run.ts"), session.app()]);
-			await runCommand(name, args, session.forCommands(app));
-		},
+		command: (name, args) =>
+			keptAlive(async () => {
+				const session = alive();
+				const [{ runCommand }, app] = await Promise.all([import("./command-run.ts"), session.app()]);
+				await runCommand(name, args, session.forCommands(app));
+			}),
 		async peers() {
 			const { app, log } = alive();
 			const late = systemClock.sleep(PEERS_MS).then((): readonly Peer[] => []);

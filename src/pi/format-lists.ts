@@ -86,10 +86,13 @@ function conversationsText({ conversations }: Overview): string {
 		.join("\n");
 }
 
-/** Numbers as `name: value` lines; objects in objects are indented. */
+const isEmpty = (value: unknown): boolean =>
+	value === undefined || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+
+/** Numbers as `name: value` lines; objects in objects are indented, empty ones left out. */
 export function metricsText(metrics: object, indent = ""): string {
 	return Object.entries(metrics)
-		.filter(([, value]) => value !== undefined)
+		.filter(([, value]) => !isEmpty(value))
 		.map(([key, value]) =>
 			typeof value === "object" && value !== null
 				? `${indent}${oneLine(key, 80)}:\n${metricsText(value, `${indent}  `)}`.trimEnd()

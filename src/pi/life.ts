@@ -98,7 +98,7 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 	async function hosted(): Promise<HostedApp> {
 		making ??= (async () => {
 			const loaded = await read();
-			const made = await make(loaded, { pi, ctx, log, childTools });
+			const made = await make(loaded, { pi, ctx, log, screen, childTools });
 			const { app } = made;
 			stopShowing = showActivity({
 				tasks: app.tasks,

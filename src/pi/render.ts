@@ -31,16 +31,29 @@ export function lines(draw: (width: number) => readonly string[]): Component {
  * The lines of plain `text`, tabs as blanks, broken between words to `width` columns. What belongs to a line that was
  * indented, is an item or has a second column goes on below its first word there.
  */
-export function wrapped(text: string, width: number): string[] {
-	return text
-		.replaceAll("\t", "    ")
-		.split("\n")
-		.flatMap((line) => {
-			const start = /^\s*(?:- |\S.*?\S {2,}(?=\S))?/.exec(line)?.[0].length ?? 0;
-			const hang = " ".repeat(start <= width / 2 ? start : 0);
-			const [first = "", ...rest] = wrapTextWithAnsi(line.slice(hang.length), Math.max(1, width - hang.length));
-			return [line.slice(0, hang.length) + first, ...rest.map((each) => hang + each)];
-		});
+function wrapped(text: string, width: number): string[] {
+	return (
+		text
+			.replaceAll("\t", "    ")
+			// The time to wrap a word grows with the square of its length.
+			.replace(/\S{1000}/gu, "$&\n")
+			.split("\n")
+			.flatMap((line) => {
+				const start = /^\s*(?:- |\S.*?\S {2,}(?=\S))?/.exec(line)?.[0].length ?? 0;
+				const hang = " ".repeat(start <= width / 2 ? start : 0);
+				const [first = "", ...rest] = wrapTextWithAnsi(line.slice(hang.length), Math.max(1, width - hang.length));
+				return [line.slice(0, hang.length) + first, ...rest.map((each) => hang + each)];
+			})
+	);
+}
+
+/** As `wrapped`, done again only for another width: the host draws all that it shows at every key. */
+export function wrapping(text: string): (width: number) => readonly string[] {
+	let last: { readonly width: number; readonly lines: readonly string[] } | undefined;
+	return (width) => {
+		if (last?.width !== width) last = { width, lines: wrapped(text, width) };
+		return last.lines;
+	};
 }
 
 const say = (value: unknown, max: number): string => (typeof value === "string" ? oneLine(value, max) : "");
@@ -78,15 +91,14 @@ export function drawResult(
 	theme: Paint,
 	context?: { readonly isError?: boolean },
 ): Component {
+	const { details } = result;
+	const plain = context?.isError || typeof details?.title !== "string";
+	const text = plain ? result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n") : details.body;
+	const whole = wrapping(text.trimEnd());
 	return lines((width) => {
-		const details = result.details;
-		const inner = options.expanded ? width - 2 : undefined;
-		if (context?.isError || typeof details?.title !== "string") {
-			const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-			return folded(text, inner).map((line) => theme.fg(context?.isError ? "error" : "toolOutput", line));
-		}
+		const body = options.expanded && text.trim() !== "" ? whole(width - 2) : folded(text, options.isPartial);
+		if (plain) return body.map((line) => theme.fg(context?.isError ? "error" : "toolOutput", line));
 		const mark = options.isPartial ? theme.fg("muted", "…") : theme.fg(details.tone, MARK[details.tone]);
-		const body = folded(details.body, inner, options.isPartial);
 		return [
 			`${mark} ${theme.fg("toolTitle", details.title)}`,
 			...body.map((line) => theme.fg("toolOutput", `  ${line}`)),
@@ -94,14 +106,9 @@ export function drawResult(
 	});
 }
 
-/**
- * All lines of `text`, wrapped to `width` columns; without it each line of the text is one line, and only the first
- * ones are kept, or the last ones when `tail`.
- */
-function folded(text: string, width: number | undefined, tail = false): string[] {
-	if (text.trim() === "") return [];
-	if (width !== undefined) return wrapped(text.trimEnd(), width);
-	const all = text.trimEnd().replaceAll("\t", "    ").split("\n");
+/** The first lines of `text`, tabs as blanks, or the last ones when `tail`. */
+function folded(text: string, tail: boolean): readonly string[] {
+	const all = text.trim() === "" ? [] : text.trimEnd().replaceAll("\t", "    ").split("\n");
 	if (all.length <= FOLDED) return all;
 	if (tail) return all.slice(-FOLDED);
 	return [...all.slice(0, FOLDED), `… ${all.length - FOLDED} more lines`];

@@ -6,7 +6,7 @@
 import type { ExtensionAPI, MessageRenderer, Theme } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../lib/clock.ts";
 import { attempt, type Log } from "../lib/log.ts";
-import { lines, wrapped } from "./render.ts";
+import { lines, wrapping } from "./render.ts";
 import type { Screen } from "./ui.ts";
 
 /** Type of our entries and messages in a session file. */
@@ -41,11 +41,9 @@ function drawRow(row: unknown, theme: Pick<Theme, "fg">) {
 	if (typeof text !== "string") return undefined;
 	const color = COLORS[kind ?? "output"] ?? "text";
 	// Steps of a task are many and short lived; the rest is meant to be read to its end.
-	const whole = kind !== "step" && kind !== "text";
-	return lines((width) => {
-		const shown = whole ? wrapped(text, width - 2) : text.replaceAll("\t", "    ").split("\n");
-		return shown.map((line) => theme.fg(color, ` ${line}`));
-	});
+	const short = kind === "step" || kind === "text" ? text.replaceAll("\t", "    ").split("\n") : undefined;
+	const whole = wrapping(text);
+	return lines((width) => (short ?? whole(width - 2)).map((line) => theme.fg(color, ` ${line}`)));
 }
 
 const isOurs = (item: unknown): boolean => (item as { readonly customType?: unknown } | null)?.customType === ENTRY;

@@ -80,5 +80,13 @@ export function screenOf(current: () => ExtensionContext | undefined): Screen {
 	};
 }
 
+/** Puts a question to whoever sits in front: at a terminal after other dialogs of ours, else through the host's client. */
+export function confirmOn(screen: Screen, ctx: () => ExtensionContext) {
+	return async (question: string, signal: AbortSignal): Promise<boolean> => {
+		const show = (ui: Ui) => ui.confirm("A2A", question, { signal });
+		return screen.mode === "tui" ? ((await screen.dialog(show)) ?? false) : show(ctx().ui);
+	};
+}
+
 /** The session was replaced while something was on its way to its screen: there is nobody to tell. */
 const replaced = (_error: unknown): undefined => undefined;

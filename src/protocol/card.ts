@@ -109,11 +109,11 @@ function usable({ url, protocolBinding, protocolVersion, tenant }: AgentInterfac
 }
 
 /**
- * The interface of a card to call (§8.3.2): of those that we speak, a 1.0 one before a 0.3 one, then one of the
- * binding `prefer`, then the first listed. `undefined` when we speak none of them.
+ * The interfaces of a card that we speak, in the order in which to try them (§8.3.2): as listed, but those of 1.0
+ * before those of 0.3. Empty when there is none.
  */
-export function pickInterface(card: AgentCard, prefer?: ChosenInterface["binding"]): ChosenInterface | undefined {
+export function pickInterfaces(card: AgentCard): readonly ChosenInterface[] {
 	const found = card.supportedInterfaces.map(usable).filter((item) => item !== undefined);
-	const newest = found.some((item) => item.version === "1.0") ? found.filter((item) => item.version === "1.0") : found;
-	return newest.find((item) => item.binding === prefer) ?? newest[0];
+	const of = (version: ProtocolVersion) => found.filter((item) => item.version === version);
+	return [...of("1.0"), ...of("0.3")];
 }

@@ -64,8 +64,11 @@ function peerPart(value: unknown): Part | undefined {
 	const flat = flattenPart(value);
 	const content = contentsOf(flat).find((name) => name === "data" || typeof flat[name] === "string");
 	if (content === undefined) return undefined;
-	const common = { ...some("filename", textIn(flat, "filename")), ...some("mediaType", textIn(flat, "mediaType")) };
-	return { [content]: flat[content], ...metadataIn(flat), ...common } as Part;
+	const more = { ...metadataIn(flat), ...some("filename", textIn(flat, "filename")) };
+	const mediaType = textIn(flat, "mediaType");
+	// Of a text alone it says nothing; without it the pieces of one text can be put together.
+	const plain = content === "text" && mediaType === "text/plain" && Object.keys(more).length === 0;
+	return { [content]: flat[content], ...more, ...(plain ? {} : some("mediaType", mediaType)) } as Part;
 }
 
 const partsIn = (value: Loose): Part[] =>

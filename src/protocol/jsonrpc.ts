@@ -1,5 +1,13 @@
 /** The JSON-RPC 2.0 envelopes of the JSON-RPC binding (§9), both ends: requests read, replies written and read. */
-import { A2AError, ERRORS, type ErrorDetails, errorInfo, errorNamed, type FieldViolation } from "./errors.ts";
+import {
+	A2AError,
+	ERRORS,
+	type ErrorDetails,
+	type ErrorName,
+	errorInfo,
+	errorNamed,
+	type FieldViolation,
+} from "./errors.ts";
 import { isDeeperThan, isObject, MAX_DEPTH, parseJson } from "./json.ts";
 import { OPERATIONS, type OperationName } from "./operations.ts";
 
@@ -88,11 +96,22 @@ export function peerDetails(code: string, details: unknown): ErrorDetails {
 	return { metadata: { code }, ...(violations.length > 0 ? { violations } : {}) };
 }
 
+/**
+ * The name of a peer's error. There are servers that answer every error of theirs as an internal one (the official
+ * JavaScript SDK of 0.3 as CommonJS does); that a task is not there must be known all the same.
+ */
+function nameOf(code: number, message: unknown): ErrorName {
+	const name = errorNamed(code) ?? "InternalError";
+	return name === "InternalError" && typeof message === "string" && /^task not found\b/i.test(message)
+		? "TaskNotFoundError"
+		: name;
+}
+
 /** An error of a peer's as ours: by its JSON-RPC code where that has a name, else `InternalError`. */
 function peerError(error: Readonly<Record<string, unknown>>): A2AError {
 	const { code } = error;
 	if (typeof code !== "number" || !Number.isInteger(code)) return malformed("its error has no code");
-	const name = errorNamed(code) ?? "InternalError";
+	const name = nameOf(code, error.message);
 	return new A2AError(name, peerText(error.message, ERRORS[name].message), peerDetails(String(code), error.data));
 }
 

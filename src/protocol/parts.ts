@@ -36,10 +36,37 @@ export function textOf(parts: readonly Part[]): string {
 		.join("\n");
 }
 
-/** What artifacts say (§4.1.7), an empty line between two of them; "" when they say nothing. */
+/** A part that is text and nothing else: such parts of one artifact are pieces of one text. */
+export const isBare = (part: Part | undefined): part is { readonly text: string } =>
+	part !== undefined && Object.keys(part).length === 1 && "text" in part;
+
+/** `parts` with neighbouring pieces of one text put together. */
+function whole(parts: readonly Part[]): readonly Part[] {
+	const all: Part[] = [];
+	let pieces: string[] = [];
+	const flush = () => {
+		if (pieces.length > 0) all.push(text(pieces.join("")));
+		pieces = [];
+	};
+	for (const part of parts) {
+		if (isBare(part)) {
+			pieces.push(part.text);
+		} else {
+			flush();
+			all.push(part);
+		}
+	}
+	flush();
+	return all;
+}
+
+/**
+ * What artifacts say (§4.1.7), an empty line between two of them; "" when they say nothing. An artifact that was sent in
+ * chunks may be kept as a part for each, cut anywhere, so its texts are joined as they are.
+ */
 export function replyText(artifacts: readonly Artifact[] | undefined): string {
 	return (artifacts ?? [])
-		.map((artifact) => textOf(artifact.parts))
+		.map((artifact) => textOf(whole(artifact.parts)))
 		.filter((part) => part !== "")
 		.join("\n\n");
 }

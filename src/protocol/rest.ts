@@ -115,21 +115,34 @@ export function restParams(
 
 /** A request of our client: the path below the interface's URL with its query, and the body where the verb has one. */
 export interface RestRequest {
-	readonly verb: string;
+	readonly verb: "GET" | "POST" | "DELETE";
 	readonly path: string;
 	readonly body?: object;
 }
 
-/** An operation as an HTTP+JSON request (§11.3, §11.5). The tenant becomes the first segment of the path. */
+/** One segment of a path. Throws `InvalidParamsError` for what cannot be one: URLs have a meaning of their own for dots. */
+function segment(field: string, value: unknown): string {
+	const text = String(value);
+	if (/^\.{0,2}$/.test(text) || /\p{Surrogate}/u.test(text)) {
+		const description = "cannot stand in a path";
+		throw new A2AError("InvalidParamsError", `${field}: ${description}`, { violations: [{ field, description }] });
+	}
+	return encodeURIComponent(text);
+}
+
+/**
+ * An operation as an HTTP+JSON request (§11.3, §11.5). The tenant becomes the first segment of the path. Throws
+ * `InvalidParamsError` for an id that cannot stand in a path.
+ */
 export function buildRest<K extends OperationName>(operation: K, params: Params[K]): RestRequest {
 	const { path, verbs }: Operation = OPERATIONS[operation];
 	const { tenant, ...rest }: { readonly tenant?: string; readonly [name: string]: unknown } = { ...params };
 	const inPath = new Set<string>();
 	const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
 		inPath.add(name);
-		return encodeURIComponent(String(rest[name]));
+		return segment(name, rest[name]);
 	});
-	const whole = `${tenant === undefined || tenant === "" ? "" : `/${encodeURIComponent(tenant)}`}${filled}`;
+	const whole = `${tenant === undefined || tenant === "" ? "" : `/${segment("tenant", tenant)}`}${filled}`;
 	const others = Object.entries(rest).filter(([name, value]) => !inPath.has(name) && value !== undefined);
 	const verb = verbs[0] ?? "GET";
 	if (verb === "POST") return { verb, path: whole, body: Object.fromEntries(others) };
@@ -154,6 +167,7 @@ const BY_STATUS: ReadonlyMap<number, ErrorName> = new Map([
 	[401, "UnauthorizedError"],
 	[403, "ForbiddenError"],
 	[404, "TaskNotFoundError"],
+	[405, "MethodNotFoundError"],
 	[413, "PayloadTooLargeError"],
 	[415, "MediaTypeError"],
 	[429, "RateLimitedError"],

@@ -139,9 +139,10 @@ export class SseParser {
 }
 
 /** One event as text, ready to be written; `data` may have line breaks, which become `data` lines. */
-export function formatEvent(data: string, id?: string): string {
+export function formatEvent(data: string, id?: string, event?: "error"): string {
 	const body = /[\r\n]/.test(data) ? data.split(/\r\n|\r|\n/).join("\ndata: ") : data;
-	return `${id === undefined ? "" : `id: ${id.replace(/[\r\n\0]/g, "")}\n`}data: ${body}\n\n`;
+	const type = event === undefined ? "" : `event: ${event}\n`;
+	return `${id === undefined ? "" : `id: ${id.replace(/[\r\n\0]/g, "")}\n`}${type}data: ${body}\n\n`;
 }
 
 /** A comment: keeps connections and idle timers alive, and no reader takes it for an event. */

@@ -2,6 +2,7 @@
  * What can happen to a task, and what it means. A task is the fold of its events; a reader that applies the same
  * events gets the same task. Our client folds a peer's stream with the same `apply` that our server uses.
  */
+import { isBare } from "./parts.ts";
 import type { Artifact, JsonObject, Message, Part, StreamResponse, Task, TaskState, TaskStatus } from "./types.ts";
 
 /** What the agent behind a task is doing, for people on the host; peers see it as a status update. */
@@ -48,10 +49,6 @@ export function mayFollow(from: TaskState, to: TaskState): boolean {
 	if (isTerminal(from) || to === "TASK_STATE_UNSPECIFIED") return false;
 	return to !== "TASK_STATE_SUBMITTED" || from === "TASK_STATE_SUBMITTED" || from === "TASK_STATE_UNSPECIFIED";
 }
-
-/** A part that is text and nothing else: such parts of one artifact are pieces of one text. */
-const isBare = (part: Part | undefined): part is { readonly text: string } =>
-	part !== undefined && Object.keys(part).length === 1 && "text" in part;
 
 /** `more` behind `parts`: a text goes on where it stopped, and an empty piece of text adds nothing. */
 function joined(parts: readonly Part[], more: readonly Part[]): readonly Part[] {

@@ -107,7 +107,7 @@ describe("a call of the HTTP client", () => {
 		assert.equal(connection.call(NEVER).service.version, "0.3");
 	});
 
-	it("to a peer whose card lists both versions is a 1.0 call, even if JSON-RPC is not its first choice", async () => {
+	it("to a peer whose card lists both versions is a 1.0 call, even if 0.3 is listed first", async () => {
 		const peer = await bench.bare((request, wire) => {
 			if (request.method !== "GET") return wire.result(task("COMPLETED"));
 			const at = (protocolBinding: string, protocolVersion: string) => ({
@@ -115,7 +115,7 @@ describe("a call of the HTTP client", () => {
 				protocolBinding,
 				protocolVersion,
 			});
-			const supportedInterfaces = [at("HTTP+JSON", "1.0"), at("JSONRPC", "0.3"), at("JSONRPC", "1.0")];
+			const supportedInterfaces = [at("JSONRPC", "0.3"), at("GRPC", "1.0"), at("JSONRPC", "1.0")];
 			return wire.json(cardFor(peer.url, { supportedInterfaces }));
 		});
 		await send(await bench.connect(peer.url));

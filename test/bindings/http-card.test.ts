@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Listening } from "../../src/bindings/http/listen.ts";
 import { CARD_PATHS } from "../../src/bindings/http/serve-card.ts";
-import { pickInterface } from "../../src/protocol/card.ts";
+import { pickInterfaces } from "../../src/protocol/card.ts";
 import { decodeCard } from "../../src/protocol/decode.ts";
 import { type Reply, raw, rpc, serve } from "./http-support.ts";
 import { ScriptedAgent } from "./scripted-agent.ts";
@@ -41,7 +41,7 @@ describe("the served agent card", () => {
 			assert.deepEqual([card.url, card.protocolVersion, card.preferredTransport], [server.url, "0.3.0", "JSONRPC"]);
 			assert.equal(card.securitySchemes.bearer.type, "http");
 			const read = decodeCard(card);
-			assert.equal(pickInterface(read)?.version, "1.0");
+			assert.equal(pickInterfaces(read)[0]?.version, "1.0");
 			assert.deepEqual(read.securitySchemes?.bearer, {
 				httpAuthSecurityScheme: { scheme: "Bearer" },
 				scheme: "Bearer",

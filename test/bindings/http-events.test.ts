@@ -102,6 +102,21 @@ describe("an event stream of the HTTP server", () => {
 		await until(() => other.text().includes("TASK_STATE_COMPLETED"));
 	});
 
+	// R018
+	it("can be joined again after a lost connection, and ends with its task", async () => {
+		const { socket, text } = open(stream("hold"));
+		await until(() => text().includes("TASK_STATE_WORKING"));
+		socket.destroy();
+		await until(() => agent.left === 1);
+		const params = { id: "task-1" };
+		const again = open(post(JSON.stringify({ jsonrpc: "2.0", id: 8, method: "SubscribeToTask", params })));
+		await until(() => again.text().includes("TASK_STATE_WORKING"));
+		assert.match(again.text(), /x-accel-buffering: no/i);
+		agent.release();
+		await until(() => again.text().endsWith("0\r\n\r\n") && again.closed());
+		assert.match(again.text(), /"task":[\s\S]*"artifactUpdate":[\s\S]*TASK_STATE_COMPLETED/);
+	});
+
 	it("of 0.3 ends with the event that says so", async () => {
 		const { text } = open(
 			stream("", "message/stream", { kind: "message", role: "user", parts: [{ kind: "text", text: "echo x" }] }),

@@ -195,3 +195,80 @@ describe("a handler that fails", () => {
 		await server.close();
 	});
 });
+
+describe("a server that is closed", () => {
+	it("lets those who wait for its work hear how that ended, and takes nobody new", async () => {
+		let finish: (how: string) => void = () => undefined;
+		const work = new Promise<string>((resolve) => {
+			finish = resolve;
+		});
+		let asked = 0;
+		const waiting = async (request: HttpRequest) => {
+			asked++;
+			const stream = async function* () {
+				yield "begun ";
+				yield await work;
+			};
+			return { status: 200, headers: {}, body: request.path === "/stream" ? stream() : await work };
+		};
+		const server = await listen(waiting, { host: "127.0.0.1", port: 0, portFallback: 0, log: remembering() });
+		const [reply, stream] = ["", "stream"].map((path) => fetch(`${server.url}${path}`).then((got) => got.text()));
+		await until(() => asked === 2);
+		const closed = server.close(work);
+		await assert.rejects(fetch(server.url));
+		finish("stopped");
+		assert.deepEqual([await reply, await stream], ["stopped", "begun stopped"]);
+		await closed;
+	});
+
+	it("does not wait for a request that nothing ends", async () => {
+		const hung = async (request: HttpRequest) => {
+			await new Promise<void>((resolve) => request.signal.addEventListener("abort", () => resolve()));
+			return json(200, {});
+		};
+		const server = await listen(hung, { host: "127.0.0.1", port: 0, portFallback: 0, log: remembering() });
+		const reply = fetch(server.url).then(
+			() => "answered",
+			() => "cut",
+		);
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		const begun = performance.now();
+		await server.close(Promise.reject(new Error("the work broke")));
+		assert.ok(performance.now() - begun < 2_000);
+		assert.match(await reply, /answered|cut/);
+	});
+
+	it("is not left with a stream that nobody waits for any more", async () => {
+		let ready: () => void = () => undefined;
+		let left = 0;
+		const slow = async () => {
+			await new Promise<void>((resolve) => {
+				ready = resolve;
+			});
+			const body = (async function* () {
+				try {
+					yield "one";
+					yield "two";
+				} finally {
+					left += 1;
+				}
+			})();
+			return { status: 200, headers: {}, body };
+		};
+		const server = await listen(slow, { host: "127.0.0.1", port: 0, portFallback: 0, log: remembering() });
+		await new Promise<void>((resolve) => {
+			const socket = connect(server.port, "127.0.0.1", () => socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n"));
+			const poll = setInterval(() => {
+				if (ready.name !== "ready") socket.destroy();
+			}, 2);
+			socket.once("close", () => {
+				clearInterval(poll);
+				resolve();
+			});
+		});
+		await new Promise((resolve) => setTimeout(resolve, 20));
+		ready();
+		await until(() => left === 1);
+		await server.close();
+	});
+});

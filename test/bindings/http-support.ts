@@ -8,7 +8,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import type { Log } from "../../src/lib/log.ts";
 import type { Agent } from "../../src/protocol/agent.ts";
 import { buildCard } from "../../src/protocol/card.ts";
-import type { AgentExtension } from "../../src/protocol/types.ts";
+import type { AgentCard, AgentExtension } from "../../src/protocol/types.ts";
 
 export interface ServeOptions {
 	readonly agent: Agent;
@@ -23,6 +23,8 @@ export interface ServeOptions {
 	readonly clock?: HandlerParts["clock"];
 	readonly metrics?: () => object;
 	readonly log?: Log;
+	/** The card as it is served. */
+	readonly shown?: (card: AgentCard) => AgentCard;
 }
 
 /** What the server said to its log. */
@@ -37,23 +39,26 @@ export async function serve(options: ServeOptions): Promise<Listening> {
 	const host = options.host ?? "127.0.0.1";
 	const clock = options.clock ? { clock: options.clock } : {};
 	const running: { url: string } = { url: "http://127.0.0.1:1/" };
+	const { shown = (card) => card } = options;
+	const cardOf = () =>
+		buildCard({
+			name: "tester",
+			description: "Answers tests",
+			version: "1.2.3",
+			url: running.url,
+			restUrl: `${running.url}rest`,
+			skills: [],
+			auth: authRequired,
+			streaming: true,
+			push: false,
+			extended: false,
+			v03: options.v03 ?? true,
+			...(options.extensions ? { extensions: options.extensions } : {}),
+		});
 	const handler = createHandler({
 		agent: options.agent,
 		identify: identifier({ shared: "", peers: tokens, clock: systemClock }),
-		card: () =>
-			buildCard({
-				name: "tester",
-				description: "Answers tests",
-				version: "1.2.3",
-				url: running.url,
-				skills: [],
-				auth: authRequired,
-				streaming: true,
-				push: false,
-				extended: false,
-				v03: options.v03 ?? true,
-				...(options.extensions ? { extensions: options.extensions } : {}),
-			}),
+		card: () => shown(cardOf()),
 		gate: { hosts: () => allowedHosts(host, options.publicUrl, authRequired), authRequired },
 		isV03: options.isV03 ?? (() => false),
 		...(options.maxBodyBytes ? { maxBodyBytes: options.maxBodyBytes } : {}),

@@ -42,6 +42,24 @@ describe("the extension in print and json mode", function () {
 		assert.match(run.stdout, /by address/);
 	});
 
+	it("tells the model of a peer that is down, though Pi has nothing to do between the tries", async () => {
+		const dead = "http://127.0.0.1:9";
+		const call = await stage.once(`CALL a2a_call ${JSON.stringify({ agent: `${dead}1`, message: "x" })}`);
+		assert.match(call.stdout, /\[A2A → http:\/\/127\.0\.0\.1:91\/ · failed\]/);
+		const sent = await stage.once(`/a2a-send ${dead}2 hello`, { a2a: {} });
+		assert.match(sent.stderr, /· failed\]/);
+	});
+
+	it("waits for a detached task as long as the model says", async () => {
+		const a2a = { peers: { w: { url } } };
+		const script = 'CALL a2a_call {"agent":"w","message":"SLEEP 1500\\nSAY slow","async_dispatch":true}\nDUMP messages';
+		const sent = await stage.once(script, { a2a });
+		const id = /task-[0-9a-f]{16}/.exec(sent.stdout)?.[0];
+		assert.ok(id, sent.stdout + sent.stderr);
+		const looked = await stage.once(`CALL a2a_status {"agent":"w","task_id":"${id}","wait_seconds":20}`, { a2a });
+		assert.match(looked.stdout, /completed[\s\S]*slow/);
+	});
+
 	it("answers commands on standard error, and waits for their end", async () => {
 		const peers = { w: { url } };
 		const help = await stage.once("/a2a-help", { a2a: {} });

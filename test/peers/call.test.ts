@@ -245,6 +245,39 @@ describe("peers/call", () => {
 			assert.equal((await call(await bench.rig(), peer)).question, "pick one");
 		});
 
+		describe("that the message answers", () => {
+			const before = { task: task("INPUT_REQUIRED", {}, "pick one") };
+			const answer = { taskId: taskId("t1"), contextId: contextId("c1") };
+
+			it("is not taken for a new one where the stream begins with it", async () => {
+				const SendStreamingMessage = () => stream(before, status("WORKING"), chunk("done"), status("COMPLETED"));
+				const peer = await bench.peer({ streaming: true, answers: { SendStreamingMessage } });
+				assert.equal((await call(await bench.rig(), peer, answer)).text, "done");
+			});
+
+			it("makes room for the next one", async () => {
+				const SendStreamingMessage = () => stream(before, status("INPUT_REQUIRED", "and a size"));
+				const peer = await bench.peer({ streaming: true, answers: { SendStreamingMessage } });
+				assert.equal((await call(await bench.rig(), peer, answer)).question, "and a size");
+			});
+
+			it("is asked for again where the stream says nothing else", async () => {
+				const answers = {
+					SendStreamingMessage: () => stream(before),
+					GetTask: () => task("INPUT_REQUIRED", {}, "once more"),
+				};
+				const peer = await bench.peer({ streaming: true, answers });
+				assert.equal((await call(await bench.rig(), peer, answer)).question, "once more");
+			});
+
+			it("is not taken for a new one by a call that does not wait", async () => {
+				const peer = await bench.peer({ answers: { SendMessage: () => before } });
+				const reply = await call(await bench.rig(), peer, { ...answer, detached: true });
+				assert.equal(reply.question, undefined);
+				assert.equal(reply.running, true);
+			});
+		});
+
 		it("is one for authorisation too", async () => {
 			const peer = await bench.peer({
 				answers: { SendMessage: () => ({ task: task("AUTH_REQUIRED", {}, "log in at …") }) },

@@ -48,6 +48,13 @@ describe("pi/commands", () => {
 		assert.equal((await completions("a2a-config", "s", peers))?.length, 1);
 	});
 
+	it("offers nothing for a word that is complete, so that one Enter runs the command", async () => {
+		assert.equal(await completions("a2a-server", "start", peers), null);
+		assert.equal(await completions("a2a-config", "show", peers), null);
+		assert.equal(await completions("a2a-discover", "worker", peers), null);
+		assert.equal((await completions("a2a-send", "worker", peers))?.length, 1);
+	});
+
 	it("takes quotes off only when they are around everything", () => {
 		assert.deepEqual(['"a b"', "'a'", 'say "x"', " plain "].map(unquoted), ["a b", "a", 'say "x"', "plain"]);
 	});

@@ -93,6 +93,7 @@ describe("pi/format-lists", () => {
 		assert.match(text, /- ctx-1 · worker · 2026-01-01T00:00:00\.000Z · waits for your answer\n {4}which one\?/);
 		assert.match(text, /inbound:\n {2}requests: 3\nuptime: 5/);
 		assert.equal(metricsText({}), "");
+		assert.equal(metricsText({ uptime: { seconds: 3 }, inbound: {}, refused: {} }), "uptime:\n  seconds: 3");
 	});
 
 	it("recalls a conversation with the peer's words between marks", () => {

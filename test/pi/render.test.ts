@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { visibleWidth } from "@mariozechner/pi-tui";
-import { drawCall, drawResult, lines, type Paint } from "../../src/pi/render.ts";
+import { drawCall, drawResult, lines, type Paint, wrapping } from "../../src/pi/render.ts";
 import type { ToolDetails } from "../../src/pi/tools.ts";
 
 const theme: Paint = { fg: (_color, text) => text, bold: (text) => text };
@@ -55,5 +55,27 @@ describe("pi/render", () => {
 			throw new Error("no theme");
 		});
 		assert.deepEqual(draw(broken), ["(not drawn: Error: no theme)"]);
+	});
+
+	it("wraps what is to be read to its end: no word is lost, and a line goes on below its first word", () => {
+		const text = "- a peer  with a second column that is long\n    cwd: /one /two /three /four\n\n\tend";
+		assert.deepEqual(wrapping(text)(30), [
+			"- a peer  with a second column",
+			"  that is long",
+			"    cwd: /one /two /three",
+			"    /four",
+			"",
+			"    end",
+		]);
+		const details: ToolDetails = { title: "worker · completed", body: "word ".repeat(100), tone: "success" };
+		const drawn = draw(drawResult(result(details), { expanded: true, isPartial: false }, theme), 40);
+		assert.equal(drawn.join(" ").match(/word/g)?.length, 100);
+	});
+
+	it("wraps a word of 48000 letters while a person does not notice", () => {
+		const begun = performance.now();
+		const drawn = wrapping("x".repeat(48_000))(78);
+		assert.equal(drawn.join("").length, 48_000);
+		assert.ok(performance.now() - begun < 700, `${performance.now() - begun} ms`);
 	});
 });

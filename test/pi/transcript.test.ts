@@ -122,4 +122,18 @@ describe("pi/transcript", () => {
 		handlers.get("session_before_tree")?.({ preparation: tree });
 		assert.deepEqual(tree.entriesToSummarize, [{ type: "message" }]);
 	});
+
+	it("draws an answer to its end, and a step of a task in one line", () => {
+		type Draw = (message: object, options: object, theme: object) => { render(width: number): string[] } | undefined;
+		const drawing: Draw[] = [];
+		registerTranscript({
+			on: () => undefined,
+			registerMessageRenderer: (_type: string, draw: Draw) => drawing.push(draw),
+		} as unknown as ExtensionAPI);
+		const draw = (kind: string) =>
+			drawing[0]?.({ details: { kind, text: "word ".repeat(40) } }, {}, { fg: (_: string, text: string) => text });
+		const words = (shown: string[] | undefined) => shown?.join(" ").match(/word/g)?.length;
+		assert.equal(words(draw("output")?.render(40)), 40);
+		assert.equal(draw("step")?.render(40).length, 1);
+	});
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { buildCard, type CardFacts, pickInterface } from "../../src/protocol/card.ts";
+import { buildCard, type CardFacts, pickInterfaces } from "../../src/protocol/card.ts";
 import { decodeCard } from "../../src/protocol/decode.ts";
 import type { AgentCard, AgentInterface } from "../../src/protocol/types.ts";
 
@@ -85,7 +85,7 @@ describe("buildCard", () => {
 	});
 });
 
-describe("pickInterface", () => {
+describe("pickInterfaces", () => {
 	const card = (...supportedInterfaces: AgentInterface[]): AgentCard => ({ ...buildCard(FACTS), supportedInterfaces });
 	const rpc = (protocolVersion: string, url = "https://x.example/rpc") => ({
 		url,
@@ -94,34 +94,35 @@ describe("pickInterface", () => {
 	});
 	const rest = { url: "https://x.example/rest", protocolBinding: "HTTP+JSON", protocolVersion: "1.0" };
 
-	it("takes the first that we speak", () => {
-		assert.equal(pickInterface(card({ ...rest, protocolBinding: "GRPC" }, rest, rpc("1.0")))?.url, rest.url);
-		assert.deepEqual(pickInterface(card(rpc("1.0"), rest)), {
-			url: "https://x.example/rpc",
-			binding: "JSONRPC",
-			version: "1.0",
-		});
+	it("gives those that we speak, in the order of the card", () => {
+		const urls = (...all: AgentInterface[]) => pickInterfaces(card(...all)).map(({ url }) => url);
+		assert.deepEqual(urls({ ...rest, protocolBinding: "GRPC" }, rest, rpc("1.0")), [rest.url, rpc("1.0").url]);
+		assert.deepEqual(urls(rpc("1.0"), rest), [rpc("1.0").url, rest.url]);
+		assert.deepEqual(pickInterfaces(card(rpc("1.0"))), [
+			{ url: "https://x.example/rpc", binding: "JSONRPC", version: "1.0" },
+		]);
 	});
 
-	it("takes 1.0 before 0.3, and 0.3 when there is no other", () => {
+	it("gives 1.0 before 0.3, and 0.3 when there is no other", () => {
 		// R068
-		assert.equal(pickInterface(card(rpc("0.3"), rpc("1.0", "https://x.example/new")))?.url, "https://x.example/new");
-		assert.equal(pickInterface(card(rpc("0.3"), rest), "JSONRPC")?.version, "1.0");
-		assert.equal(pickInterface(card(rpc("0.3.0")))?.version, "0.3");
-	});
-
-	it("takes the preferred binding where it can", () => {
-		assert.equal(pickInterface(card(rpc("1.0"), rest), "HTTP+JSON")?.binding, "HTTP+JSON");
-		assert.equal(pickInterface(card(rpc("1.0")), "HTTP+JSON")?.binding, "JSONRPC");
+		const both = pickInterfaces(card(rpc("0.3"), rest, rpc("1.0", "https://x.example/new")));
+		assert.deepEqual(
+			both.map(({ url, version }) => `${version} ${url}`),
+			["1.0 https://x.example/rest", "1.0 https://x.example/new", "0.3 https://x.example/rpc"],
+		);
+		assert.deepEqual(
+			pickInterfaces(card(rpc("0.3.0"))).map(({ version }) => version),
+			["0.3"],
+		);
 	});
 
 	it("brings the tenant along", () => {
-		assert.equal(pickInterface(card({ ...rpc("1.0"), tenant: "x" }))?.tenant, "x");
-		assert.equal("tenant" in (pickInterface(card({ ...rpc("1.0"), tenant: "" })) ?? {}), false);
+		assert.equal(pickInterfaces(card({ ...rpc("1.0"), tenant: "x" }))[0]?.tenant, "x");
+		assert.equal("tenant" in (pickInterfaces(card({ ...rpc("1.0"), tenant: "" }))[0] ?? {}), false);
 	});
 
-	it("takes none that it cannot call", () => {
-		assert.equal(pickInterface(card()), undefined);
+	it("gives none that it cannot call", () => {
+		assert.deepEqual(pickInterfaces(card()), []);
 		for (const one of [
 			rpc("2.0"),
 			rpc("1.1"),
@@ -130,6 +131,6 @@ describe("pickInterface", () => {
 			{ ...rest, protocolVersion: "0.3" },
 			{ ...rest, protocolBinding: "GRPC" },
 		])
-			assert.equal(pickInterface(card(one)), undefined, JSON.stringify(one));
+			assert.deepEqual(pickInterfaces(card(one)), [], JSON.stringify(one));
 	});
 });

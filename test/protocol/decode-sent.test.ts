@@ -173,7 +173,14 @@ describe("decodeResult of a send", () => {
 			{ artifactId: "artifact-1", parts: [{ text: "kept" }, { text: "plain" }] },
 			{ artifactId: "artifact-2", parts: [], name: "n" },
 		]);
-		assert.equal(replyText(task.artifacts), "kept\nplain");
+		assert.equal(replyText(task.artifacts), "keptplain");
+	});
+
+	it("leaves the media type of plain text out where a part is text and nothing else", () => {
+		const part = (more: object) => ({ text: "x", mediaType: "text/plain", ...more });
+		const parts = [part({}), part({ filename: "f" }), part({ metadata: { a: 1 } }), part({ mediaType: "text/html" })];
+		const task = taskOf({ id: "t", status: "completed", artifacts: [{ artifactId: "a", parts }] });
+		assert.deepEqual(task.artifacts?.[0]?.parts, [{ text: "x" }, ...parts.slice(1)]);
 	});
 
 	it("says in one line when a reply is neither a task nor a message, and what was missing", () => {

@@ -182,6 +182,12 @@ describe("readReply", () => {
 		fails(() => thrown(-31999), "InternalError");
 	});
 
+	it("knows by its words that a task is not there, where the code says nothing", () => {
+		const thrown = (message: string) => readReply({ jsonrpc: "2.0", id: 1, error: { code: -32603, message } }, 1);
+		fails(() => thrown("Task not found: t1"), "TaskNotFoundError", /^Task not found: t1$/);
+		fails(() => thrown("The queue of task not found"), "InternalError");
+	});
+
 	it("takes an error whose id is null: the peer could not read ours", () => {
 		fails(
 			() => readReply({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "bad" } }, 7),

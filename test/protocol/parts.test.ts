@@ -46,4 +46,14 @@ describe("replyText", () => {
 		assert.equal(replyText([]), "");
 		assert.equal(replyText(undefined), "");
 	});
+
+	it("joins the texts of one artifact as they are: they are its chunks", () => {
+		const file = { raw: "aGk=", filename: "a.txt" };
+		const chunks = ["Hel", "lo\n", "", "you"].map(text);
+		assert.equal(replyText([{ artifactId: "a", parts: chunks }]), "Hello\nyou");
+		assert.equal(
+			replyText([{ artifactId: "a", parts: [text("a"), file, text("b"), text("c")] }]),
+			"a\n[file a.txt]\nbc",
+		);
+	});
 });

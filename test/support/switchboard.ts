@@ -60,6 +60,8 @@ export class Switchboard {
 	readonly answers: { readonly id: string; readonly status: number }[] = [];
 	/** Answers instead of the gateway, where it gives something. */
 	intercept: (seen: Seen) => Refusal | undefined = () => undefined;
+	/** Takes requests and answers none. */
+	mute = false;
 	readonly #options: SwitchboardOptions;
 	readonly #lines = new Map<string, Line>();
 	readonly #server = createServer((request, response) => {
@@ -150,6 +152,7 @@ export class Switchboard {
 			body: parsed(bytes),
 		};
 		this.seen.push(seen);
+		if (this.mute) return 0;
 		const refused = this.intercept(seen);
 		if (refused) return send(response, refused.status, refused.body ?? "", refused.headers);
 		const name = url.searchParams.get("name") ?? "";

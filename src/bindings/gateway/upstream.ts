@@ -14,7 +14,9 @@ export interface UpstreamStatus {
 	readonly state: UpstreamState;
 	/** The name we have there, or are asking for. */
 	readonly name: string;
-	readonly channel?: ReturnType<Channel["state"]>;
+	readonly channel?: ReturnType<Channel["state"]> | undefined;
+	/** When the next heartbeat is due, in milliseconds since the epoch; absent while one is under way. */
+	readonly next?: number;
 	/** What an operator should know. One clean line. */
 	readonly detail?: string;
 }
@@ -72,6 +74,7 @@ export function startUpstream(options: UpstreamOptions): Upstream {
 	const { key, api, clock, log } = options;
 	const over = new AbortController();
 	let resting: AbortController | undefined;
+	let next: number | undefined;
 	let who: Identity = { name: options.name, token: undefined };
 	let store = options.tokenFor(who.name);
 	let renamed = false;
@@ -168,18 +171,27 @@ export function startUpstream(options: UpstreamOptions): Upstream {
 			const pause = await beat();
 			if (isStopping()) return;
 			resting = new AbortController();
+			next = clock.now() + pause;
 			await clock.sleep(pause, resting.signal);
 			resting = undefined;
+			next = undefined;
 		}
 	}
 	const running = attempt(`stay at the gateway ${key}`, run, log);
+
+	/** Waits for `work`, but not longer than `ms` milliseconds. */
+	async function within(ms: number, work: Promise<unknown>): Promise<void> {
+		const done = new AbortController();
+		await Promise.race([work, clock.sleep(ms, done.signal)]);
+		done.abort();
+	}
 
 	async function leave(): Promise<void> {
 		resting?.abort();
 		channel?.line.close();
 		channel = undefined;
 		// A registration that is under way would be left behind.
-		await Promise.race([running, clock.sleep(LAST_BEAT_MS)]);
+		await within(LAST_BEAT_MS, running);
 		over.abort(new Error("stopped"));
 		await running;
 		state = "stopped";
@@ -218,14 +230,15 @@ export function startUpstream(options: UpstreamOptions): Upstream {
 		status() {
 			const told = detail();
 			const line = channel ? { channel: channel.line.state() } : {};
-			return { state, name: who.name, ...line, ...(told === undefined ? {} : { detail: told }) };
+			const due = next === undefined ? {} : { next };
+			return { state, name: who.name, ...line, ...due, ...(told === undefined ? {} : { detail: told }) };
 		},
 		caller: () => (accepted ? who.token : undefined),
 		refresh() {
 			if (failures === 0) resting?.abort();
 		},
 		stop() {
-			stopping ??= Promise.race([attempt(`leave the gateway ${key}`, leave, log), clock.sleep(STOP_MS)]);
+			stopping ??= within(STOP_MS, attempt(`leave the gateway ${key}`, leave, log));
 			return stopping;
 		},
 	};

@@ -3,6 +3,7 @@ import { oneLine } from "../../lib/text.ts";
 import { A2AError, ERRORS, type ErrorName, errorNamed } from "../../protocol/errors.ts";
 import { isObject, parseJson } from "../../protocol/json.ts";
 import { type RpcId, readReply } from "../../protocol/jsonrpc.ts";
+import { readRestError } from "../../protocol/rest.ts";
 import { type Answer, place } from "./exchange.ts";
 import { retryAfter } from "./fetch.ts";
 import { essence } from "./gate.ts";
@@ -25,10 +26,43 @@ export function resultIn(answer: Answer, bytes: Buffer, id: RpcId, now: number):
 		throw refusal(answer, bytes, "the call", now);
 	}
 	if (value !== undefined && (good || (isObject(value) && value.jsonrpc !== undefined))) return readReply(value, id);
-	if (!good) throw refusal(answer, bytes, "the call", now);
+	throw good ? notJson(answer) : refusal(answer, bytes, "the call", now);
+}
+
+/**
+ * The result in an answer of the HTTP+JSON binding (§11.4, §11.6). An answer of success without a body is an empty
+ * result. Throws as `resultIn` does.
+ */
+export function restResultIn(answer: Answer, bytes: Buffer, now: number): unknown {
+	const value = valueIn(answer, bytes);
+	if (answer.status >= 200 && answer.status < 300) {
+		if (value !== undefined) return value;
+		if (bytes.length === 0) return {};
+		throw notJson(answer);
+	}
+	// Only what has the form of the binding is the peer's own word; anything else may come from what is in between.
+	if (!isRestError(value)) throw refusal(answer, bytes, "the call", now);
+	const { name, message, details } = readRestError(answer.status, value);
+	const wait = retryAfter(answer, now);
+	throw new A2AError(name, message, {
+		...details,
+		metadata: { ...details.metadata, status: String(answer.status) },
+		...(wait > 0 ? { retryAfter: wait / 1000 } : {}),
+	});
+}
+
+/** Whether a value is an error of §11.6. */
+export function isRestError(value: unknown): value is { readonly error: Readonly<Record<string, unknown>> } {
+	return isObject(value) && isObject(value.error) && typeof value.error.code === "number" && value.error.code >= 400;
+}
+
+function notJson(answer: Answer): A2AError {
 	const type = oneLine(essence(answer.headers["content-type"]) || "no content type", 60);
 	const what = isJson(answer) ? `${type}, but not one JSON value` : `${type} instead of JSON`;
-	throw new A2AError("InvalidAgentResponseError", `${place(answer.url)} answered with ${what} (HTTP ${answer.status})`);
+	return new A2AError(
+		"InvalidAgentResponseError",
+		`${place(answer.url)} answered with ${what} (HTTP ${answer.status})`,
+	);
 }
 
 function valueIn(answer: Answer, bytes: Buffer): unknown {

@@ -1,28 +1,22 @@
-/** The client half of the HTTP binding: a peer's operations over JSON-RPC (§9), 1.0 or 0.3 as the peer speaks it. */
+/**
+ * The client half of the HTTP bindings: a peer's operations over JSON-RPC (§9), 1.0 or 0.3, or over HTTP+JSON (§11), by
+ * the order in which the peer's card lists its interfaces.
+ */
 import type { Clock } from "../../lib/clock.ts";
 import { oneLine } from "../../lib/text.ts";
 import type { Agent, Call, Caller } from "../../protocol/agent.ts";
 import { decodeResult } from "../../protocol/decode.ts";
 import { A2AError } from "../../protocol/errors.ts";
-import { request as envelope } from "../../protocol/jsonrpc.ts";
-import {
-	type ManyReply,
-	type OneReply,
-	OPERATIONS,
-	type OperationName,
-	type Params,
-	type Results,
-} from "../../protocol/operations.ts";
-import { downcastParams, v03Method } from "../../protocol/v03/index.ts";
+import type { ManyReply, OneReply, OperationName, Params, Results } from "../../protocol/operations.ts";
 import type { ProtocolVersion } from "../../protocol/version.ts";
 import type { Connection } from "../binding.ts";
-import { resultIn } from "./answer.ts";
 import { fetchCard, isCardUrl } from "./cards.ts";
-import { type CallPoint, callPoint } from "./endpoint.ts";
-import type { Ask, UrlCheck } from "./exchange.ts";
+import { type CallPoint, callPoints } from "./endpoint.ts";
+import type { UrlCheck } from "./exchange.ts";
 import { httpRequest } from "./fetch.ts";
 import { Limit, seconds } from "./limits.ts";
 import type { HttpPool } from "./pool.ts";
+import { isNowhere, type Spoken, speak } from "./speech.ts";
 import { readStream } from "./stream.ts";
 
 /** A peer to call over HTTP. */
@@ -65,7 +59,7 @@ export async function connectHttp(target: HttpTarget, signal: AbortSignal): Prom
 	if (!found && isCardUrl(target.url)) {
 		throw new A2AError("InvalidAgentResponseError", `There is no agent card at ${oneLine(target.url.href, 200)}`);
 	}
-	const peer = new HttpPeer(target, callPoint(found?.card, target.url, target.pinned ?? false), found === undefined);
+	const peer = new HttpPeer(target, callPoints(found?.card, target.url, target.pinned ?? false), found === undefined);
 	return {
 		agent: peer,
 		card: () => found?.card,
@@ -90,52 +84,75 @@ function ownHeaders({ identity, headers }: HttpTarget, version: ProtocolVersion)
 
 class HttpPeer implements Agent {
 	readonly #target: HttpTarget;
-	readonly #point: CallPoint;
+	readonly #points: readonly [CallPoint, ...CallPoint[]];
+	/** The point that is called; those before it were found to be empty. */
+	#at = 0;
 	/** Without a card nobody has said which version the peer speaks; it may turn out to be the older one. */
 	#unsure: boolean;
-	#version: ProtocolVersion;
+	#older = false;
 	#lastId = 0;
 
-	constructor(target: HttpTarget, point: CallPoint, unsure: boolean) {
+	constructor(target: HttpTarget, points: readonly [CallPoint, ...CallPoint[]], unsure: boolean) {
 		this.#target = target;
-		this.#point = point;
-		this.#version = point.version;
+		this.#points = points;
 		this.#unsure = unsure;
 	}
 
 	get version(): ProtocolVersion {
-		return this.#version;
+		return this.#point.version;
+	}
+
+	get #point(): CallPoint {
+		const point = this.#points[this.#at] ?? this.#points[0];
+		return this.#older ? { ...point, version: "0.3" } : point;
 	}
 
 	async request<K extends OneReply>(operation: K, params: Params[K], call: Call): Promise<Results[K]> {
-		try {
-			const result = await this.#unary(operation, params, call);
-			this.#unsure = false;
-			return result;
-		} catch (error) {
-			if (!this.#mayBeOlder(error)) throw error;
-			return this.#unary(operation, params, call);
+		for (;;) {
+			const point = this.#point;
+			try {
+				const result = await this.#unary(point, operation, params, call);
+				this.#unsure = false;
+				return result;
+			} catch (error) {
+				if (!this.#mayTryOther(error, point)) throw error;
+			}
 		}
 	}
 
 	async *stream<K extends ManyReply>(operation: K, params: Params[K], call: Call): AsyncGenerator<Results[K]> {
-		try {
-			yield* this.#events(operation, params, call);
-		} catch (error) {
-			if (!this.#mayBeOlder(error)) throw error;
-			yield* this.#events(operation, params, call);
+		for (;;) {
+			const point = this.#point;
+			let begun = false;
+			try {
+				for await (const item of this.#events(point, operation, params, call)) {
+					begun = true;
+					yield item;
+				}
+				return;
+			} catch (error) {
+				if (begun || !this.#mayTryOther(error, point)) throw error;
+			}
 		}
 	}
 
-	/** A peer of unknown version that does not know a 1.0 name is tried as one of 0.3, once. */
-	#mayBeOlder(error: unknown): boolean {
-		if (!this.#unsure || !(error instanceof A2AError) || error.name !== "MethodNotFoundError") return false;
-		this.#unsure = false;
-		this.#version = "0.3";
+	/** After an error that says that nothing was done: whether there is another way to ask, which `#point` then is. */
+	#mayTryOther(error: unknown, used: CallPoint): boolean {
+		if (this.#unsure && error instanceof A2AError && error.name === "MethodNotFoundError") {
+			// A peer of unknown version that does not know a 1.0 name is tried as one of 0.3, once.
+			this.#unsure = false;
+			this.#older = true;
+			return true;
+		}
+		if (!isNowhere(error)) return false;
+		const at = this.#points.indexOf(used);
+		if (at === -1 || at + 1 >= this.#points.length) return false;
+		// Another call may have found it out in the meantime.
+		this.#at = Math.max(this.#at, at + 1);
 		return true;
 	}
 
-	async #unary<K extends OneReply>(operation: K, params: Params[K], call: Call): Promise<Results[K]> {
+	async #unary<K extends OneReply>(point: CallPoint, operation: K, params: Params[K], call: Call): Promise<Results[K]> {
 		const { sendTimeoutMs, clock } = this.#target;
 		const limit = new Limit(clock, call.signal);
 		limit.set(sendTimeoutMs, () => {
@@ -143,49 +160,40 @@ class HttpPeer implements Agent {
 			return new A2AError("PeerTimeoutError", text);
 		});
 		try {
-			const { ask, id } = this.#ask(operation, params, call);
+			const { ask, result } = this.#spoken(point, operation, params, call);
 			const answer = await httpRequest(ask, this.#target, limit.signal);
 			const bytes = await answer.bytes(MAX_REPLY_BYTES);
-			return decodeResult[operation](resultIn(answer, bytes, id, clock.now())) as Results[K];
+			return decodeResult[operation](result(answer, bytes)) as Results[K];
 		} finally {
 			limit.release();
 		}
 	}
 
-	async *#events<K extends ManyReply>(operation: K, params: Params[K], call: Call): AsyncGenerator<Results[K]> {
-		const { ask, id } = this.#ask(operation, params, call);
+	async *#events<K extends ManyReply>(
+		point: CallPoint,
+		operation: K,
+		params: Params[K],
+		call: Call,
+	): AsyncGenerator<Results[K]> {
+		const spoken = this.#spoken(point, operation, params, call);
 		const limit = new Limit(this.#target.clock, call.signal);
 		try {
-			yield* readStream(ask, this.#target, {
-				id,
-				limit,
-				decode: decodeResult[operation] as (value: unknown) => Results[K],
-			});
+			const decode = decodeResult[operation] as (value: unknown) => Results[K];
+			yield* readStream(spoken, this.#target, { limit, decode });
 			this.#unsure = false;
 		} finally {
 			limit.release();
 		}
 	}
 
-	#ask<K extends OperationName>(operation: K, params: Params[K], call: Call): { ask: Ask; id: number } {
-		const { token } = this.#target;
-		const { url, tenant } = this.#point;
-		const version = this.#version;
-		const id = ++this.#lastId;
-		const full = tenant === undefined ? params : { ...params, tenant };
-		const body =
-			version === "0.3"
-				? envelope(id, v03Method(operation), downcastParams(operation, full))
-				: envelope(id, operation, full);
-		const many = OPERATIONS[operation].reply === "many";
+	#spoken<K extends OperationName>(point: CallPoint, operation: K, params: Params[K], call: Call): Spoken {
+		const { token, clock } = this.#target;
 		const { extensions } = call.service;
 		const headers = {
-			...ownHeaders(this.#target, version),
-			"content-type": "application/json",
-			accept: many ? "text/event-stream, application/json" : "application/json",
+			...ownHeaders(this.#target, point.version),
 			...(extensions.length > 0 ? { "a2a-extensions": extensions.join(", ") } : {}),
 			...(token === undefined || token === "" ? {} : { authorization: `Bearer ${token}` }),
 		};
-		return { ask: { method: "POST", url, headers, body: JSON.stringify(body) }, id };
+		return speak(point, operation, params, { headers, id: ++this.#lastId, now: () => clock.now() });
 	}
 }

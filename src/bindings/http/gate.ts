@@ -98,3 +98,12 @@ export function essence(contentType: string | undefined): string {
 export function bearerToken(authorization: string | undefined): string | undefined {
 	return /^bearer +([^\s,]+) *$/i.exec(authorization ?? "")?.[1];
 }
+
+/** A body as text. Throws `ParseError` for bytes that are no UTF-8. */
+export function utf8(bytes: Uint8Array): string {
+	try {
+		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+	} catch (cause) {
+		throw new A2AError("ParseError", "Invalid JSON payload: the body is not UTF-8", { cause });
+	}
+}

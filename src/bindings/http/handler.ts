@@ -10,10 +10,11 @@ import type { Agent, Caller } from "../../protocol/agent.ts";
 import { A2AError, asA2AError } from "../../protocol/errors.ts";
 import type { AgentCard } from "../../protocol/types.ts";
 import { readExtensions } from "../../protocol/version.ts";
-import { bearerToken, checkMediaType, checkSource, type GateOptions } from "./gate.ts";
+import { bearerToken, checkMediaType, checkSource, type GateOptions, utf8 } from "./gate.ts";
 import { rpcFailure, serveJsonRpc } from "./jsonrpc.ts";
 import { errorReply, type HttpReply, json, problem } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
+import { REST_BASE, restFailure, serveRest } from "./rest.ts";
 import { CARD_PATHS, createCardReplies } from "./serve-card.ts";
 
 export type { HttpReply } from "./reply.ts";
@@ -56,10 +57,13 @@ export function createHandler(parts: HandlerParts): (request: HttpRequest) => Pr
 	const { log } = parts;
 	const routes = routesOf(parts);
 	return async (request) => {
-		const route = routes.get(pathOf(request.path));
+		const path = pathOf(request.path);
+		const rest = path.startsWith(`${REST_BASE}/`);
+		const route = rest ? undefined : routes.get(path);
 		const rpc = route?.rpc === true && request.method === "POST";
 		try {
 			if (!request.via) checkSource(request.headers, parts.gate);
+			if (rest) return await callRest(parts, request, path.slice(REST_BASE.length));
 			if (!route || (request.via && !route.relayed)) return problem(404, "NOT_FOUND", "There is nothing at this path");
 			if (request.method !== route.verb && !(request.method === "HEAD" && route.verb === "GET")) {
 				return wrongVerb(request, route);
@@ -68,6 +72,7 @@ export function createHandler(parts: HandlerParts): (request: HttpRequest) => Pr
 			return await route.answer(request, caller);
 		} catch (error) {
 			if (rpc) return rpcFailure(null, error, log);
+			if (rest) return restFailure(error, log);
 			if (!(error instanceof A2AError)) log.warn("A request failed by a fault of ours", error);
 			return errorReply(asA2AError(error));
 		}
@@ -117,6 +122,20 @@ async function call(parts: HandlerParts, request: HttpRequest, caller: Caller | 
 	);
 }
 
+function callRest(parts: HandlerParts, request: HttpRequest, path: string): Promise<HttpReply> {
+	const { agent, maxBodyBytes = MAX_BODY_BYTES, clock = systemClock, log } = parts;
+	return serveRest(
+		{ agent, maxBodyBytes, clock, log },
+		{
+			request,
+			path,
+			caller: () => parts.identify(credentialOf(request)),
+			version: versionOf(request),
+			headers: activated(parts, request),
+		},
+	);
+}
+
 /** The path without query and without a slash at its end. Not parsed as a URL: `//host/` is a path here. */
 function pathOf(target: string): string {
 	const path = target.split("?", 1)[0] ?? "";
@@ -161,13 +180,4 @@ function activated(parts: HandlerParts, request: HttpRequest): Readonly<Record<s
 	const declared = new Set(parts.card(request).capabilities.extensions?.map(({ uri }) => uri));
 	const active = readExtensions(asked).filter((uri) => declared.has(uri));
 	return active.length > 0 ? { "a2a-extensions": active.join(", ") } : {};
-}
-
-/** Throws `ParseError` for bytes that are no UTF-8. */
-function utf8(bytes: Uint8Array): string {
-	try {
-		return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-	} catch (cause) {
-		throw new A2AError("ParseError", "Invalid JSON payload: the body is not UTF-8", { cause });
-	}
 }

@@ -2,11 +2,10 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Agent, Call, Caller } from "../../protocol/agent.ts";
-import { decodeParams } from "../../protocol/decode.ts";
-import { A2AError, asA2AError, ERRORS, type ErrorName } from "../../protocol/errors.ts";
+import { A2AError, ERRORS, type ErrorName } from "../../protocol/errors.ts";
 import { failure, type Method, operationFor, type RpcId, readRequest, reply } from "../../protocol/jsonrpc.ts";
-import { type ManyReply, type OneReply, OPERATIONS, type Params } from "../../protocol/operations.ts";
 import { readExtensions, readVersion } from "../../protocol/version.ts";
+import { ask, isStreaming, open, told } from "./operate.ts";
 import { errorHeaders, eventStream, type HttpReply, json, leave } from "./reply.ts";
 import { endsV03Stream, fromCore, type Shape, shapeOf, toCore } from "./shapes.ts";
 
@@ -89,16 +88,6 @@ async function perform(parts: RpcParts, order: Order, headers: Readonly<Record<s
 	return json(200, reply(id, fromCore(operation, shape, result) ?? null), headers);
 }
 
-const isStreaming = (operation: OneReply | ManyReply): operation is ManyReply => OPERATIONS[operation].reply === "many";
-
-function ask<K extends OneReply>(agent: Agent, operation: K, params: unknown, call: Call): Promise<unknown> {
-	return agent.request(operation, decodeParams[operation](params) as Params[K], call);
-}
-
-function open<K extends ManyReply>(agent: Agent, operation: K, params: unknown, call: Call): AsyncIterator<unknown> {
-	return agent.stream(operation, decodeParams[operation](params) as Params[K], call)[Symbol.asyncIterator]();
-}
-
 /** The JSON texts of a stream. */
 async function* events(
 	parts: RpcParts,
@@ -148,12 +137,6 @@ export function rpcFailure(
 ): HttpReply {
 	const known = told(error, log);
 	return json(statusOf(known.name), failure(id, known), { ...headers, ...errorHeaders(known) });
-}
-
-function told(error: unknown, log: Log): A2AError {
-	const known = asA2AError(error);
-	if (known.name === "InternalError") log.warn("A request failed by a fault of ours", known.details.cause ?? error);
-	return known;
 }
 
 /** Errors of the protocol travel in a 200 (§9.5); those of access, size and load have their status, for what is between. */

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import type { Log } from "../../lib/log.ts";
+import { attempt, type Log } from "../../lib/log.ts";
 import { isLoopback } from "./gate.ts";
 import type { HttpReply } from "./reply.ts";
 import { follow, type HttpRequest, NodeRequest } from "./request.ts";
@@ -26,8 +26,12 @@ export interface Listening {
 	readonly port: number;
 	/** Where it answers, with a trailing slash. A server bound to every address is named by its loopback one. */
 	readonly url: string;
-	/** Ends streams, then connections; settles within two seconds, the port is free then. May be called twice. */
-	close(): Promise<void>;
+	/**
+	 * Takes no more connections, ends streams, then connections; settles within two seconds, the port is free then.
+	 * Before that, until `work` has settled, the requests under way are left alone, so that they are told how what they wait for
+	 * ended. May be called twice.
+	 */
+	close(work?: Promise<unknown>): Promise<void>;
 }
 
 const HEADERS_MS = 10_000;
@@ -67,6 +71,7 @@ export async function listen(
 	const { log, clock = systemClock } = options;
 	const open = new Set<NodeRequest>();
 	let closing: Promise<void> | undefined;
+	let answered: () => void = () => undefined;
 
 	async function answer(message: IncomingMessage, response: ServerResponse, invite: () => void): Promise<void> {
 		const request = new NodeRequest(message, clock, invite);
@@ -77,7 +82,17 @@ export async function listen(
 			if (closing) message.socket.destroySoon();
 		} finally {
 			open.delete(request);
+			if (open.size === 0) answered();
 		}
+	}
+	/** Waits for `work`, then a moment for the answers that it made possible. */
+	async function told(work: Promise<unknown>): Promise<void> {
+		await attempt("end the work of the server", () => work, log);
+		if (open.size === 0) return;
+		const all = new Promise<void>((resolve) => {
+			answered = resolve;
+		});
+		await Promise.race([all, clock.sleep(GRACE_MS)]);
 	}
 	// The wall: whatever a request does, it ends at most its own connection.
 	function serve(message: IncomingMessage, response: ServerResponse, invite: () => void = () => undefined): void {
@@ -112,8 +127,9 @@ export async function listen(
 		host: address,
 		port,
 		url: urlOf(address, port),
-		close() {
-			closing ??= shut(server, clock, () => {
+		close(work) {
+			closing ??= shut(server, clock, async () => {
+				if (work) await told(work);
 				for (const request of open) request.abort();
 			});
 			return closing;
@@ -121,9 +137,9 @@ export async function listen(
 	};
 }
 
-async function shut(server: Server, clock: Clock, endStreams: () => void): Promise<void> {
+async function shut(server: Server, clock: Clock, endStreams: () => Promise<void>): Promise<void> {
 	const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-	endStreams();
+	await endStreams();
 	server.closeIdleConnections();
 	await Promise.race([closed, clock.sleep(GRACE_MS)]);
 	server.closeAllConnections();

@@ -1,6 +1,7 @@
 /** The only writer of replies: JSON bodies, refusals and event streams. */
 import type { Clock } from "../../lib/clock.ts";
-import { type A2AError, ERRORS, errorInfo } from "../../protocol/errors.ts";
+import type { A2AError } from "../../protocol/errors.ts";
+import { restError } from "../../protocol/rest.ts";
 import { formatEvent, HEARTBEAT } from "../../protocol/sse.ts";
 
 export interface HttpReply {
@@ -45,21 +46,23 @@ export function problem(
 }
 
 /** An error outside JSON-RPC, in the form of §11.6. */
-export function errorReply(error: A2AError): HttpReply {
-	const { http, grpc } = ERRORS[error.name];
-	const body = { error: { code: http, status: grpc, message: error.message, details: errorInfo(error) } };
-	return json(http, body, errorHeaders(error));
+export function errorReply(error: A2AError, headers?: Readonly<Record<string, string>>): HttpReply {
+	const { status, body } = restError(error);
+	return json(status, body, { ...headers, ...errorHeaders(error) });
 }
 
 /** Milliseconds of quiet after which a comment goes out, so that no proxy or client takes the stream for dead. */
 export const HEARTBEAT_MS = 15_000;
 
+/** The JSON text of an event, or of one that tells why there will be no more. */
+export type EventText = string | { readonly error: string };
+
 /**
- * A stream of events (§9.4.2). `events` gives the JSON text of each; it ends when the caller's signal aborts, so
+ * A stream of events (§9.4.2, §11.7). `events` gives the text of each; it ends when the caller's signal aborts, so
  * leaving never waits for it.
  */
 export function eventStream(
-	events: AsyncIterable<string>,
+	events: AsyncIterable<EventText>,
 	clock: Clock,
 	headers: Readonly<Record<string, string>> = {},
 ): HttpReply {
@@ -79,7 +82,7 @@ export function eventStream(
 const QUIET = Symbol("quiet");
 
 /** The events as they go over the wire, with a comment whenever nothing came for a while. */
-async function* beating(events: AsyncIterable<string>, clock: Clock): AsyncGenerator<string, void, undefined> {
+async function* beating(events: AsyncIterable<EventText>, clock: Clock): AsyncGenerator<string, void, undefined> {
 	const iterator = events[Symbol.asyncIterator]();
 	try {
 		for (;;) {
@@ -90,7 +93,8 @@ async function* beating(events: AsyncIterable<string>, clock: Clock): AsyncGener
 				item = await orQuiet(next, clock);
 			}
 			if (item.done) return;
-			yield formatEvent(item.value);
+			const { value } = item;
+			yield typeof value === "string" ? formatEvent(value) : formatEvent(value.error, undefined, "error");
 		}
 	} finally {
 		leave(iterator);

@@ -1,17 +1,15 @@
-/** Reading a peer's event stream (§9.4.2). */
+/** Reading a peer's event stream (§9.4.2, §11.7). */
 import { A2AError } from "../../protocol/errors.ts";
-import { type RpcId, readReply } from "../../protocol/jsonrpc.ts";
 import { SseParser } from "../../protocol/sse.ts";
 import { isTerminal } from "../../protocol/task.ts";
 import type { StreamResponse } from "../../protocol/types.ts";
-import { resultIn } from "./answer.ts";
-import { type Answer, type Ask, place } from "./exchange.ts";
+import { type Answer, place } from "./exchange.ts";
 import { type Fetching, httpRequest } from "./fetch.ts";
 import { essence } from "./gate.ts";
 import { type Limit, seconds } from "./limits.ts";
+import type { Spoken } from "./speech.ts";
 
 interface Reading<T> {
-	readonly id: RpcId;
 	readonly limit: Limit;
 	readonly decode: (value: unknown) => T;
 }
@@ -28,11 +26,11 @@ const MAX_REPLY_BYTES = 32 * 1024 * 1024;
  * what became of the task is then not known, and asking for it is up to the caller.
  */
 export async function* readStream<T extends StreamResponse>(
-	ask: Ask,
+	{ ask, result, item: itemOf }: Spoken,
 	how: Fetching & { readonly streamTimeoutMs: number },
 	reading: Reading<T>,
 ): AsyncGenerator<T, void, undefined> {
-	const { limit, id, decode } = reading;
+	const { limit, decode } = reading;
 	const { streamTimeoutMs } = how;
 	const silence = () => {
 		limit.set(streamTimeoutMs, () => {
@@ -47,7 +45,7 @@ export async function* readStream<T extends StreamResponse>(
 		const bytes = await answer.bytes(MAX_REPLY_BYTES);
 		limit.lift();
 		// Peers that cannot stream may answer all the same, with the one reply there is.
-		yield decode(resultIn(answer, bytes, id, how.clock.now()));
+		yield decode(result(answer, bytes));
 		return;
 	}
 	let first = true;
@@ -55,7 +53,7 @@ export async function* readStream<T extends StreamResponse>(
 		for await (const data of texts(answer, silence)) {
 			// A reader takes its time; that is no silence of the peer.
 			limit.lift();
-			const item = decode(readReply(parsed(data, answer), id));
+			const item = decode(itemOf(parsed(data, answer)));
 			yield item;
 			if (isEnd(item, first)) return;
 			first = false;

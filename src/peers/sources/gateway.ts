@@ -1,4 +1,5 @@
 /** Peers that a gateway lists. Whatever an entry says, its peer is called through the gateway and nowhere else. */
+import { setMaxListeners } from "node:events";
 import { GatewayError } from "../../bindings/gateway/api.ts";
 import { isPeerName } from "../../bindings/gateway/names.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -53,6 +54,7 @@ interface Memory {
 export function fromGateways({ gateways, clock, log }: GatewaySourceOptions): GatewaySource {
 	const memories = new Map<string, Memory>();
 	const over = new AbortController();
+	setMaxListeners(0, over.signal);
 
 	function memoryOf({ key, url }: Listed): Memory {
 		const known = memories.get(key);

@@ -76,6 +76,8 @@ function addressOf({ addresses }: Service, before: Entry | undefined, sender: st
 }
 
 function peerOf({ service, txt, address, seen }: Entry): Peer {
+	// A slash belongs to the names of gateways' peers.
+	const name = (text: string) => oneLine(text, 80).replaceAll("/", "-");
 	const text = (key: string, max: number) => oneLine(txt.get(key) ?? "", max);
 	const list = (key: string) =>
 		(txt.get(key) ?? "")
@@ -89,7 +91,7 @@ function peerOf({ service, txt, address, seen }: Entry): Peer {
 	const cwd = text("cwd", 200);
 	const model = text("model", 100);
 	return {
-		name: text("name", 80) || oneLine(service.instance, 80) || "peer",
+		name: name(txt.get("name") ?? "") || name(service.instance) || "peer",
 		source: "mdns",
 		address: { via: "http", url, ...(isPath ? { pin: url.origin } : {}) },
 		capabilities: [...new Set([...list("skills"), ...list("capabilities")])],

@@ -1,6 +1,7 @@
 /** DNS-SD records (RFC 6763): the ones that announce a session, and what others' say. Pure. */
 import { rangeOf } from "../../guard/urls.ts";
 import { oneLine } from "../../lib/text.ts";
+import { isObject } from "../../protocol/json.ts";
 import { isLoopback } from "../address.ts";
 import type { Interfaces } from "./mdns-socket.ts";
 
@@ -132,7 +133,7 @@ export function read(records: readonly Rr[], type: string): Heard {
 }
 
 function serviceOf(srv: Rr, pointers: readonly Rr[], all: readonly Rr[], domain: string): readonly Service[] {
-	const { port, target } = srv.data as { readonly port?: unknown; readonly target?: unknown };
+	const { port, target } = isObject(srv.data) ? srv.data : {};
 	if (typeof port !== "number" || port < 1 || port > 65_535 || typeof target !== "string") return [];
 	const pointer = pointers.find(({ data }) => same(String(data), srv.name));
 	const txt = all.find((rr) => rr.type === "TXT" && rr.ttl !== 0 && same(rr.name, srv.name));
