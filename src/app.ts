@@ -125,10 +125,10 @@ export function createApp(first: Loaded, host: Host): App {
 	let loaded = first;
 	let problem: string | undefined;
 	let closing: Promise<void> | undefined;
-	/** Rules against leaks, and the tokens of this configuration. */
-	const safe = () => redaction(secretsOf(loaded.config));
-	let redacting = safe();
 	const gateways = createGateways({ config: () => loaded.config, agentDir, clock, log });
+	/** Rules against leaks, and the tokens of this configuration. */
+	const safe = () => redaction([...secretsOf(loaded.config), ...gateways.minted().values()]);
+	let redacting = safe();
 	const inbound = createInbound({
 		config: () => loaded.config,
 		redaction: () => redacting,

@@ -187,16 +187,16 @@ export function createGateways({ config, agentDir, clock, log }: GatewaysParts):
 		return { gateway, name, upstream };
 	}
 
-	function leave(key: string, { upstream }: Place): Promise<void> {
+	function leave(key: string, { upstream }: Place): void {
 		places.delete(key);
-		const gone = upstream.stop();
-		leaving.set(key, gone);
-		return gone;
+		leaving.set(key, upstream.stop());
 	}
 
 	async function stop(): Promise<void> {
 		const now = served;
-		await Promise.all([...places].map(([key, place]) => leave(key, place)));
+		for (const [key, place] of [...places]) leave(key, place);
+		// Those that were left for other reasons are still at it, perhaps.
+		await Promise.all(leaving.values());
 		if (served === now) served = undefined;
 	}
 
@@ -204,7 +204,7 @@ export function createGateways({ config, agentDir, clock, log }: GatewaysParts):
 		start(now) {
 			served = now;
 			const wanted = new Map(inUse());
-			for (const [key, place] of [...places]) if (!wanted.has(key)) void leave(key, place);
+			for (const [key, place] of [...places]) if (!wanted.has(key)) leave(key, place);
 			for (const [key, gateway] of wanted) {
 				const name = nameFor(gateway.config.name, config().agentName, now.port);
 				const place = places.get(key);
@@ -212,7 +212,7 @@ export function createGateways({ config, agentDir, clock, log }: GatewaysParts):
 					place.upstream.refresh();
 					continue;
 				}
-				if (place) void leave(key, place);
+				if (place) leave(key, place);
 				places.set(key, enter(key, gateway, name));
 			}
 		},

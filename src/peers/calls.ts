@@ -87,6 +87,9 @@ export function createCalls(parts: CallsParts): Calls {
 		open,
 
 		async call(agent, message, options) {
+			if (message.trim() === "") {
+				throw new PeerError("The message is empty. Say what the peer shall do.", { peer: oneLine(agent, 120) });
+			}
 			const peer = await directory.resolve(agent);
 			const context = options.contextId?.trim() ? contextId(options.contextId.trim()) : newContextId();
 			const record = recorder({ ...parts, peer, context, message });

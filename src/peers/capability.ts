@@ -34,6 +34,8 @@ export function cardOffers(card: AgentCard, wanted: string): boolean {
 /** What the peers can do, each once, for somebody who asked for something else. */
 export function offered(peers: readonly Peer[]): readonly string[] {
 	const seen = new Map<string, string>();
-	for (const peer of peers) for (const each of peer.capabilities) seen.set(key(each), seen.get(key(each)) ?? each);
+	for (const list of ["capabilities", "skills", "tools"] as const) {
+		for (const each of peers.flatMap((peer) => peer[list] ?? [])) seen.set(key(each), seen.get(key(each)) ?? each);
+	}
 	return [...seen.values()].slice(0, 20);
 }

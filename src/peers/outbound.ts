@@ -98,7 +98,8 @@ export function createOutbound(parts: OutboundParts): Outbound {
 		const found = peers.filter((_, at) => offering[at]);
 		if (found.length > 0) return found;
 		const known = offered(peers);
-		const others = known.length > 0 ? `Known: ${known.join(", ")}.` : "None of them says what it can do.";
+		const silent = peers.length > 0 ? "None of them says what it can do." : "No peers are known.";
+		const others = known.length > 0 ? `Known: ${known.map((each) => oneLine(each, 60)).join(", ")}.` : silent;
 		throw new PeerError(`No peer has the capability "${oneLine(wanted, 80)}". ${others}`, { peer: "" });
 	}
 

@@ -38,7 +38,7 @@ export interface CallFacts {
 /** `[A2A → worker · context ctx-1 · task task-1 · completed · 12.3s]`; what is not known is left out. */
 export function headline(facts: CallFacts): string {
 	const members = [
-		`A2A → ${oneLine(facts.peer, 120)}`,
+		facts.peer ? `A2A → ${oneLine(facts.peer, 120)}` : "A2A",
 		facts.contextId ? `context ${oneLine(facts.contextId, 200)}` : "",
 		facts.taskId && !facts.detached ? `task ${oneLine(facts.taskId, 200)}` : "",
 		facts.state ? stateWord(oneLine(facts.state, 60)) : "",

@@ -20,7 +20,7 @@ export interface Caller {
 export interface ServiceParameters {
 	readonly version: "1.0" | "0.3";
 	readonly extensions: readonly string[];
-	/** The call came by a name of before 1.0 with the data of 1.0; its replies have the legacy shapes. */
+	/** The call brought the data of 1.0 without a version, or by a name of before 1.0: its caller may use such names. */
 	readonly legacy?: boolean;
 }
 

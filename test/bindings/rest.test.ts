@@ -4,7 +4,7 @@ import type { Listening } from "../../src/bindings/http/listen.ts";
 import { createHttpPool } from "../../src/bindings/http/pool.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { AgentCard } from "../../src/protocol/types.ts";
-import { describeBinding } from "./contract.ts";
+import { describeBinding, until } from "./contract.ts";
 import { raw, remembering, rpc, serve } from "./http-support.ts";
 import { ScriptedAgent } from "./scripted-agent.ts";
 
@@ -117,9 +117,14 @@ describe("HTTP+JSON as it is served", () => {
 
 	it("subscribes by POST, as the text has it, and by GET, as the proto has it", async () => {
 		const { json } = await ask("POST", "/message:send", say("echo x"));
-		for (const verb of ["POST", "GET"]) {
-			await ask(verb, `/tasks/${json.task.id}:subscribe`);
+		for (const method of ["POST", "GET"]) {
+			const left = new AbortController();
+			const url = `${server.url}rest/tasks/${json.task.id}:subscribe`;
+			const response = await fetch(url, { method, headers: { "a2a-version": "1.0" }, signal: left.signal });
+			assert.deepEqual([response.status, response.headers.get("content-type")], [200, "text/event-stream"]);
 			assert.equal(agent.seen.at(-1)?.operation, "SubscribeToTask");
+			left.abort();
+			await until(() => agent.open === 0);
 		}
 	});
 

@@ -1,5 +1,6 @@
 /** Hermes and we, both ways. */
 import assert from "node:assert/strict";
+import type { AgentCard } from "../../src/protocol/types.ts";
 import {
 	type Hermes,
 	type HermesCaller,
@@ -23,9 +24,9 @@ describe("Hermes as our caller", () => {
 
 	it("reads the card by its new and its old name", async () => {
 		for (const name of ["agent-card.json", "agent.json"]) {
-			const card = await (await fetch(`${us.url}.well-known/${name}`)).json();
+			const card = (await (await fetch(`${us.url}.well-known/${name}`)).json()) as AgentCard;
 			assert.equal(card.name, "pi");
-			assert.equal(card.supportedInterfaces[0].protocolVersion, "1.0");
+			assert.equal(card.supportedInterfaces[0]?.protocolVersion, "1.0");
 		}
 	});
 

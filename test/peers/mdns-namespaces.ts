@@ -62,7 +62,7 @@ export async function lan(addresses: readonly [string, string]): Promise<Lan> {
 		function start(program: string, args: readonly string[], env: Record<string, string> = {}): ChildProcess {
 			const child = spawn("ip", inside(program, args), {
 				env: { ...process.env, ...env },
-				stdio: ["pipe", "pipe", "inherit"],
+				stdio: ["pipe", "pipe", "ignore"],
 			});
 			children.push(child);
 			return child;

@@ -3,9 +3,9 @@ import { type Lan, lan, type Machine, obstacle } from "./mdns-namespaces.ts";
 
 const worker = (host: string) => `announce ${JSON.stringify({ name: "worker", host, port: 9911, skills: ["docs"] })}`;
 
-/** Asks until the answer is so; with what was last said when it is not after ten seconds. */
+/** Asks until the answer is so; with what was last said when it is not after 25 seconds. */
 async function eventually<T>(ask: () => Promise<T>, isSo: (value: T) => boolean): Promise<T> {
-	const end = Date.now() + 10_000;
+	const end = Date.now() + 25_000;
 	for (;;) {
 		const value = await ask();
 		if (isSo(value)) return value;
@@ -82,10 +82,9 @@ describe("peers/sources/mdns: between machines", function () {
 			await one(worker("0.0.0.0").replace("worker", "renamed"));
 			assert.deepEqual(await one("list"), []);
 			await here.link("up");
-			await one(worker("0.0.0.0").replace("worker", "back"));
 			await eventually(
 				() => two("list"),
-				(seen) => seen.join() === "back http://10.77.0.1:9911/",
+				(seen) => seen.join() === "renamed http://10.77.0.1:9911/",
 			);
 		});
 	});
@@ -110,10 +109,8 @@ describe("peers/sources/mdns: between machines", function () {
 			const session = here.session();
 			await session(worker("0.0.0.0"));
 			const [line = ""] = await eventually(browse, (found) => found.length > 0);
-			assert.match(
-				line,
-				/;IPv4;box\\045a2a\\045\d+;_a2a\._tcp;local;box-a2a-\d+\.local;10\.77\.0\.1;9911;|;IPv4;box-a2a-\d+;/,
-			);
+			const [, , , name, type, , host, address, port] = line.split(";");
+			assert.deepEqual([type, host, address, port], ["_a2a._tcp", `${name}.local`, "10.77.0.1", "9911"]);
 			assert.match(line, /"name=worker"/);
 			await session(worker("0.0.0.0").replace("worker", "renamed"));
 			const changed = await eventually(browse, (found) => found.some((each) => each.includes("renamed")));

@@ -277,6 +277,18 @@ describe("peers/sources/mdns: on a network, with the real bonjour-service", () =
 		}
 	});
 
+	it("an answer from beyond the networks of this machine is not believed", async () => {
+		const far = net.session({ interfaces: () => ({ lan9: LAN().lan9 }) });
+		const near = net.session();
+		await Promise.all([far.list(), near.list()]);
+		await net.foreign().say(agentRecords("n", { txt: ["name=n"] }));
+		await until(
+			() => names(near),
+			(seen) => seen.includes("n"),
+		);
+		assert.deepEqual(await names(far), []);
+	});
+
 	it("nothing is loaded before the first listing, and a listing soon after costs no wait", async () => {
 		let loads = 0;
 		const session = net.session({

@@ -219,6 +219,14 @@ describe("peers/outbound", () => {
 		await assert.rejects(outbound.discover("wroker", forever()), refusal(/Did you mean "worker"/));
 	});
 
+	it("calls nobody with an empty message", async () => {
+		const peer = await quick("a");
+		const { outbound } = await bench.rig({ config: { a: { url: peer.url, capabilities: ["x"] } } });
+		await assert.rejects(outbound.call("a", " \n", { signal: forever() }), refusal(/message is empty/));
+		const fanned = await outbound.broadcast(["a"], "", { signal: forever() });
+		assert.match(String(fanned.failures[0]?.error), /message is empty/);
+	});
+
 	it("sends work to everybody who has the capability, as configured or as the card says, in any case", async () => {
 		const skill = { id: "w", name: "Web Search", description: "", tags: [] };
 		const [a, b, c, d] = await Promise.all([quick("a"), quick("b", { skills: [skill] }), quick("c"), quick("d")]);

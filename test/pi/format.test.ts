@@ -23,6 +23,7 @@ describe("pi/format", () => {
 			"[A2A → w · context c · task t · completed · 12.3s]",
 		);
 		assert.equal(headline({ peer: "w" }), "[A2A → w]");
+		assert.equal(headline({ peer: "", state: "failed" }), "[A2A · failed]");
 		assert.equal(stateWord("TASK_STATE_INPUT_REQUIRED"), "input-required");
 		assert.deepEqual([850, 12_345, 245_000, 7_380_000].map(duration), ["850ms", "12.3s", "4m 5s", "2h 3m"]);
 	});

@@ -249,8 +249,8 @@ export function hermesCaller(url: string, token?: string): HermesCaller {
 		});
 	}
 	function resultIn(envelope: Any): Any {
-		assert.equal(envelope.id, `h-${last}`);
 		if (envelope.error) throw new Error(envelope.error.message, { cause: envelope.error });
+		assert.equal(envelope.id, `h-${last}`);
 		return envelope.result;
 	}
 	async function call(method: string, params: object): Promise<Any> {

@@ -54,7 +54,8 @@ export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<
 		const { caller, request: origin } = incoming;
 		const shape = shapeOf(method, request.params, version, (task) => parts.isV03(caller, task));
 		const extensions = readExtensions(incoming.extensions);
-		const legacy = shape === "legacy" ? { legacy: true } : {};
+		// Who sends 1.0 data and names no version may well go on by an old name (Hermes mixes them).
+		const legacy = shape === "legacy" || (shape === "1.0" && version === undefined) ? { legacy: true } : {};
 		const service = { version: shape === "0.3" ? "0.3" : "1.0", extensions, ...legacy } as const;
 		const call: Call = {
 			caller,

@@ -42,8 +42,10 @@ export interface Mdns extends Source {
 
 /** How long the first listing, or one after a long pause, waits for answers. */
 const LOOK_MS = 500;
+/** How soon it is seen that a cable was plugged in. */
+const ROUND_MS = 15_000;
 /** Records of hosts hold two minutes; whoever is asked this often stays known. */
-const ROUND_MS = 60_000;
+const ASK_MS = 60_000;
 /** After so long without a listing nobody is asked any more. */
 const INTEREST_MS = 30 * 60_000;
 /** Services of which only the name was said, asked about at once and between two rounds. */
@@ -151,10 +153,12 @@ export function fromMdns(options: MdnsOptions): Mdns {
 	}
 
 	async function round(link: Link): Promise<void> {
-		link.refresh();
+		const changed = link.refresh();
 		if (wanted) await tell();
-		if (clock.now() - listedAt < INTEREST_MS) ask(link);
-		else if (!wanted) await leave();
+		const now = clock.now();
+		if (now - listedAt < INTEREST_MS) {
+			if (changed || now - askedAt >= ASK_MS) ask(link);
+		} else if (!wanted) await leave();
 	}
 
 	/** Announces what is wanted, with the addresses of this moment. */
@@ -183,7 +187,7 @@ export function fromMdns(options: MdnsOptions): Mdns {
 		async list() {
 			if (isClosed) return [];
 			listedAt = clock.now();
-			if (listedAt - askedAt > 2 * ROUND_MS) {
+			if (listedAt - askedAt > 2 * ASK_MS) {
 				looking ??= look().finally(() => {
 					looking = undefined;
 				});
