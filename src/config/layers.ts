@@ -48,6 +48,10 @@ export interface LayersInput {
 }
 
 const PATHS = ROWS.map(([, row]) => row.path);
+/** `server`, `discovery`, `discovery.local`, … */
+const GROUPS = [
+	...new Set(PATHS.flatMap((path) => path.split(".").map((_, at, words) => words.slice(0, at).join(".")))),
+];
 const VARIABLES = ROWS.flatMap(([, row]) => row.env ?? []);
 const NO_KEY = "a key that the documentation names";
 /** A file full of other things should not fill the screen. */
@@ -102,7 +106,7 @@ async function settingsLayer(name: "user" | "project", file: string): Promise<La
 	try {
 		const block = a2aBlock((await readSmall(file)) ?? "", remarks);
 		for (const stranger of strangers(block, PATHS).slice(0, MOST_STRANGERS)) {
-			const near = nearest(stranger.path, PATHS);
+			const near = nearest(stranger.path, PATHS) ?? nearest(stranger.path, GROUPS);
 			const at = oneLine(stranger.path, 80);
 			if (stranger.group)
 				remarks.push({

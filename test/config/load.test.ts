@@ -172,7 +172,7 @@ describe("config: loading", () => {
 		assert.deepEqual(
 			problems.map(({ key, expected }) => [key, expected]),
 			[
-				["serverr", "a key that the documentation names"],
+				["serverr", "server"],
 				["port", "server.port"],
 				["server.prot", "server.port"],
 				["server.sharedTokn", "server.sharedToken"],

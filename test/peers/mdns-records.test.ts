@@ -203,11 +203,18 @@ describe("peers/sources/mdns: what is heard", () => {
 
 describe("peers/sources/mdns: without its package", () => {
 	it("names the folder beside the extension, wherever that is installed", () => {
-		const at = (root: string) => installHint(`${root}/src/peers/sources/mdns-install.ts`);
-		assert.match(at("/home/me/pi-a2a"), /npm i bonjour-service --prefix "\/home\/me\/pi-a2a"/);
-		assert.match(at("/home/me/.pi/agent/npm/node_modules/@bacnh85/pi-a2a"), /--prefix "\/home\/me\/\.pi\/agent\/npm"/);
-		assert.match(at("/usr/lib/node_modules/@bacnh85/pi-a2a"), /--prefix "\/usr\/lib"/);
-		assert.match(installHint("C:\\x\\node_modules\\@a\\pi-a2a\\src\\peers\\sources\\m.ts"), /--prefix "C:\\x"/);
+		const at = (root: string, ...files: string[]) =>
+			installHint(`${root}/src/peers/sources/mdns-install.ts`, (path) => files.includes(path));
+		assert.match(at("/me/pi-a2a"), /npm i bonjour-service -P --no-save --omit=dev --prefix "\/me\/pi-a2a" and/);
+		const npm = "/me/.pi/agent/npm";
+		const packaged = at(`${npm}/node_modules/@bacnh85/pi-a2a`, `${npm}/package.json`);
+		assert.match(packaged, /npm i bonjour-service --legacy-peer-deps --prefix "\/me\/\.pi\/agent\/npm" and/);
+		assert.match(at("/usr/lib/node_modules/@bacnh85/pi-a2a"), /npm i bonjour-service -g and/);
+		const windows = "C:\\x\\node_modules\\@a\\pi-a2a\\src\\peers\\sources\\m.ts";
+		assert.match(
+			installHint(windows, () => true),
+			/--prefix "C:\\x"/,
+		);
 	});
 
 	it("tells a package that is not there from one that is broken", async () => {

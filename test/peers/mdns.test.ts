@@ -185,7 +185,7 @@ describe("peers/sources/mdns: on a network, with the real bonjour-service", () =
 		assert.deepEqual(await session.list(), []);
 		const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 		assert.deepEqual(net.said, [
-			`mDNS discovery is off, for bonjour-service is not installed. Run: npm i bonjour-service --prefix "${root}" and then /reload`,
+			`mDNS discovery is off, for bonjour-service is not installed. Run: npm i bonjour-service -P --no-save --omit=dev --prefix "${root}" and then /reload`,
 		]);
 	});
 
