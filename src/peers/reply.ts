@@ -84,7 +84,9 @@ export function asPeerError(error: unknown, facts: PeerErrorFacts): PeerError {
 	if (error instanceof PeerError) return error;
 	const hint = facts.hint ?? (error instanceof A2AError ? hintFor(error) : undefined);
 	const said = oneLine(error instanceof Error ? error.message : String(error), 600);
-	return new PeerError(`${facts.peer}: ${said}`, { ...facts, hint, cause: error });
+	// A peer that is called by its URL is named by the text already.
+	const text = said.startsWith(facts.peer) ? said : `${facts.peer}: ${said}`;
+	return new PeerError(text, { ...facts, hint, cause: error });
 }
 
 function hintFor(error: A2AError): string | undefined {

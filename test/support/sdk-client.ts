@@ -16,6 +16,7 @@ import {
 	ClientFactoryOptions,
 	createAuthenticatingFetchWithRetry,
 	JsonRpcTransportFactory,
+	RestTransportFactory,
 } from "@a2a-js/sdk/client";
 
 /** `fetch` with a bearer token in every request. */
@@ -26,11 +27,15 @@ function fetchWith(token: string): typeof fetch {
 	});
 }
 
-/** A client made from the card of `url`, as the SDK's README shows it. */
-export async function sdkClient(url: string, token?: string): Promise<Client> {
-	if (token === undefined) return new ClientFactory().createFromUrl(url);
-	const transports = [new JsonRpcTransportFactory({ fetchImpl: fetchWith(token) })];
-	const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports });
+export type Binding = "JSONRPC" | "HTTP+JSON";
+
+/** A client made from the card of `url`, as the SDK's README shows it. Without a binding it takes the card's first. */
+export async function sdkClient(url: string, token?: string, binding?: Binding): Promise<Client> {
+	const how = token === undefined ? {} : { fetchImpl: fetchWith(token) };
+	const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+		transports: [new JsonRpcTransportFactory(how), new RestTransportFactory(how)],
+		...(binding ? { preferredTransports: [binding] } : {}),
+	});
 	return new ClientFactory(options).createFromUrl(url);
 }
 
