@@ -13,11 +13,12 @@ interface Kind {
 	readonly start: (options: SdkServerOptions) => Promise<SdkServer>;
 	/** What we are to say on the wire. */
 	readonly version: string;
-	readonly methods: { readonly send: string; readonly stream: string; readonly get: string };
+	readonly methods: { readonly send: string; readonly stream: string };
 }
 
-const NEW = { send: "SendMessage", stream: "SendStreamingMessage", get: "GetTask" };
-const OLD = { send: "message/send", stream: "message/stream", get: "tasks/get" };
+const NEW = { send: "SendMessage", stream: "SendStreamingMessage" };
+const REST = { send: "POST /message:send", stream: "POST /message:stream" };
+const OLD = { send: "message/send", stream: "message/stream" };
 const KINDS: readonly Kind[] = [
 	{ name: "1.x", start: sdkServer, version: "1.0", methods: NEW },
 	{
@@ -25,6 +26,12 @@ const KINDS: readonly Kind[] = [
 		start: (options) => sdkServer({ ...options, legacy: true }),
 		version: "1.0",
 		methods: NEW,
+	},
+	{
+		name: "1.x, which serves HTTP+JSON",
+		start: (options) => sdkServer({ ...options, binding: "HTTP+JSON" }),
+		version: "1.0",
+		methods: REST,
 	},
 	{ name: "0.3.x", start: sdkServer03, version: "0.3", methods: OLD },
 ];
@@ -183,7 +190,7 @@ for (const { name, start, version, methods } of KINDS)
 			});
 		});
 
-for (const { name, start } of KINDS.filter((kind) => kind.methods === NEW || kind.version === "0.3"))
+for (const { name, start } of KINDS)
 	describe(`our calls to a server of the official SDK ${name} that wants a token`, () => {
 		let peer: SdkServer;
 		let us: Us;

@@ -10,13 +10,15 @@ import {
 	InMemoryTaskStore,
 	type RequestContext,
 } from "@a2a-js/sdk/server";
-import { agentCardHandler, jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
+import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from "@a2a-js/sdk/server/express";
 import { Players, type State, type Step } from "./sdk-script.ts";
-import { AGENT, listenWith, RPC_PATH, type SdkServer, type SdkServerOptions } from "./sdk-web.ts";
+import { AGENT, listenWith, REST_PATH, RPC_PATH, type SdkServer, type SdkServerOptions } from "./sdk-web.ts";
 
 export interface SdkServer1Options extends SdkServerOptions {
 	/** The card and the endpoint serve 0.3 as well. */
 	readonly legacy?: boolean;
+	/** Which binding the card names. Default JSONRPC. */
+	readonly binding?: "JSONRPC" | "HTTP+JSON";
 }
 
 const textPart = (value: string): Message["parts"][number] => ({
@@ -102,21 +104,24 @@ class Executor implements AgentExecutor {
 }
 
 /** Starts the server on a free port. */
-export function sdkServer({ legacy = false, ...options }: SdkServer1Options = {}): Promise<SdkServer> {
+export function sdkServer(options: SdkServer1Options = {}): Promise<SdkServer> {
+	const { legacy = false } = options;
 	const executor = new Executor();
 	return listenWith(options, executor.players, (app, url) => {
-		const handler = new DefaultRequestHandler(cardOf(url, legacy, options), new InMemoryTaskStore(), executor);
+		const handler = new DefaultRequestHandler(cardOf(url, options), new InMemoryTaskStore(), executor);
 		const legacyCompat = { enabled: legacy };
 		app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: handler, legacyCompat }));
 		const userBuilder = UserBuilder.noAuthentication;
 		app.use(RPC_PATH, jsonRpcHandler({ requestHandler: handler, userBuilder, legacyCompat }));
+		app.use(REST_PATH, restHandler({ requestHandler: handler, userBuilder }));
 	});
 }
 
-function cardOf(url: string, legacy: boolean, { streaming = true, token }: SdkServerOptions): AgentCard {
+function cardOf(url: string, options: SdkServer1Options): AgentCard {
+	const { legacy = false, binding = "JSONRPC", streaming = true, token } = options;
 	const { skill, ...about } = AGENT;
-	const rpc = new URL(RPC_PATH, url).href;
-	const interfaces = [{ url: rpc, protocolBinding: "JSONRPC", tenant: "", protocolVersion: "1.0" }];
+	const at = new URL(binding === "JSONRPC" ? RPC_PATH : REST_PATH, url).href;
+	const interfaces = [{ url: at, protocolBinding: binding, tenant: "", protocolVersion: "1.0" }];
 	const value = { description: "", scheme: "Bearer", bearerFormat: "" };
 	return {
 		...about,

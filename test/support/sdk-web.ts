@@ -7,7 +7,7 @@ import express, { type Express, type Request } from "express";
 export interface SdkServer {
 	/** `http://127.0.0.1:port/` */
 	readonly url: string;
-	/** JSON-RPC requests in order of their arrival. */
+	/** Requests in order of their arrival, by JSON-RPC method or by verb and path. */
 	readonly received: { readonly method: string; readonly headers: IncomingHttpHeaders }[];
 	/** Ids of tasks that were canceled at the agent. */
 	readonly canceled: readonly string[];
@@ -21,8 +21,9 @@ export interface SdkServerOptions {
 	readonly token?: string;
 }
 
-/** Where JSON-RPC is served; not at the root, so that only the card leads there. */
+/** Where JSON-RPC and HTTP+JSON are served; not at the root, so that only the card leads there. */
 export const RPC_PATH = "/a2a/jsonrpc";
+export const REST_PATH = "/a2a/rest";
 
 export const AGENT = {
 	name: "Directive agent on the official SDK",
@@ -47,8 +48,9 @@ export async function listenWith(
 		const listening = app.listen(0, "127.0.0.1", () => resolve(listening));
 	});
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-	app.use(RPC_PATH, express.json(), (request, response, next) => {
-		received.push({ method: request.body?.method ?? "", headers: request.headers });
+	app.use([RPC_PATH, REST_PATH], express.json(), (request, response, next) => {
+		const method = request.body?.method ?? `${request.method} ${request.path}`;
+		received.push({ method, headers: request.headers });
 		if (isLetIn(request, options.token)) next();
 		else response.setHeader("www-authenticate", "Bearer").status(401).json({ error: "credentials required" });
 	});
