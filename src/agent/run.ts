@@ -25,7 +25,7 @@ export interface RunParts {
 /** How long a runner that was told to stop may hold up the next turn of its context. */
 const STOP_MS = 10_000;
 /** After so many events in one go, whoever waits for the network gets a turn. */
-const BURST = 128;
+const BURST = 32;
 /** A reason is for people: one line, bounded. */
 const REASON = 500;
 const UNUSABLE = "no usable reply was produced: the agent ended without text or artifact";

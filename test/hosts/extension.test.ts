@@ -136,7 +136,10 @@ describe("the extension in a real Pi", function () {
 	describe("its commands", () => {
 		it("help, and say how they are used", async () => {
 			assert.equal((await ask(host, "/a2a-help")).split("\n").length, 9);
-			assert.match(await ask(host, "/a2a-server sing"), /It cannot sing\.\nUsage: \/a2a-server start\|stop\|status/);
+			assert.match(
+				await ask(host, "/a2a-server sing"),
+				/There is no "sing"\.\nUsage: \/a2a-server start\|stop\|status/,
+			);
 			assert.match(await ask(host, "/a2a-send worker"), /What is the message\?\nUsage/);
 			assert.match(await ask(host, "/a2a-broadcast hello"), /--agents a,b,c/);
 		});

@@ -43,24 +43,28 @@ function start(bin: string, args: readonly string[]): { child: ChildProcess; lin
 	return { child, lines: createInterface({ input: child.stdout }) };
 }
 
+let total = 0;
 let failures = 0;
 function report(part: string, line: string): void {
+	total += 1;
 	if (!line.startsWith("ok ")) failures += 1;
 	say(`${part}: ${line}`);
 }
 
-async function asClient(bin: string, version: string, token?: string): Promise<void> {
+async function asClient(bin: string, version: string, more: { token?: string; binding?: string } = {}): Promise<void> {
+	const { token, binding = "JSONRPC" } = more;
+	const part = `python ${version} over ${binding}${token ? " with a token" : ""}`;
 	const us = await startUs(token ? { token } : {});
 	try {
-		const args = [here("python/client.py"), us.url, "--version", version, ...(token ? ["--token", token] : [])];
-		const { child, lines } = start(bin, args);
+		const options = ["--version", version, "--binding", binding, ...(token ? ["--token", token] : [])];
+		const { child, lines } = start(bin, [here("python/client.py"), us.url, ...options]);
 		const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
 		let count = 0;
 		for await (const line of lines) {
 			count += 1;
-			report(`python ${version}${token ? " with a token" : ""} → us`, line);
+			report(`${part} → us`, line);
 		}
-		if ((await ended) !== 0 || count === 0) report(`python ${version} → us`, "not ok: the client broke off");
+		if ((await ended) !== 0 || count === 0) report(`${part} → us`, "not ok: the client broke off");
 	} finally {
 		await us.close();
 	}
@@ -161,6 +165,7 @@ for (const version of ["1.0", "0.3"]) {
 	await asClient(bin, version);
 	for (const streaming of [true, false]) await asServer(bin, version, streaming);
 }
-await asClient(bin, "1.0", "token-of-ours");
-say(failures === 0 ? "All of it works." : `${failures} did not work.`);
+await asClient(bin, "1.0", { binding: "HTTP+JSON" });
+await asClient(bin, "1.0", { token: "token-of-ours" });
+say(`${total - failures} passing\n${failures} failing`);
 process.exitCode = failures === 0 ? 0 : 1;

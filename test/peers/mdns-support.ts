@@ -117,9 +117,9 @@ export async function until<T>(look: () => T | Promise<T>, isSo: (value: T) => b
 /** The records of somebody's agent. */
 export function agentRecords(
 	name: string,
-	{ port = 9911, ttl = 120, address = "10.9.9.50", txt = ["path=/"] } = {},
+	{ port = 9911, ttl = 120, address = "10.9.9.50", txt = ["path=/"], type = "a2a" } = {},
 ): Rr[] {
-	const domain = "_a2a._tcp.local";
+	const domain = `_${type}._tcp.local`;
 	return [
 		{ name: domain, type: "PTR", ttl, data: `${name}.${domain}` },
 		{ name: `${name}.${domain}`, type: "SRV", ttl, data: { port, target: `${name}.local` } },

@@ -13,7 +13,10 @@ export function isNotInstalled(error: unknown): boolean {
  * The command that puts the package where these files find it: beside the extension, for what Pi itself was installed
  * with is out of reach. `here`: the path of a file of this folder.
  */
-export function installHint(here: string = fileURLToPath(import.meta.url), exists = existsSync): string {
+export function installHint(
+	here: string = fileURLToPath(import.meta.url),
+	exists: (path: string) => boolean = existsSync,
+): string {
 	const root = here.replace(/[\\/]src[\\/]peers[\\/]sources[\\/][^\\/]*$/, "");
 	// Installed as a package, the extension lies in a folder `node_modules`, and its neighbours do too.
 	const place = root.replace(/[\\/]node_modules[\\/](@[^\\/]+[\\/])?[^\\/]+$/, "");

@@ -9,10 +9,11 @@ import { attempt, type Log } from "../../lib/log.ts";
 import { isLoopback } from "../address.ts";
 import type { Source } from "../peer.ts";
 import { createAnnouncer } from "./mdns-announcer.ts";
+import { createAsker } from "./mdns-asker.ts";
 import { createMdnsCache } from "./mdns-cache.ts";
 import { installHint, isNotInstalled } from "./mdns-install.ts";
 import { constructorIn, type Link, openLink } from "./mdns-link.ts";
-import { domainOf, type MdnsFacts, read } from "./mdns-records.ts";
+import { type MdnsFacts, read } from "./mdns-records.ts";
 import type { Interfaces } from "./mdns-socket.ts";
 
 export type { MdnsFacts } from "./mdns-records.ts";
@@ -48,8 +49,6 @@ const ROUND_MS = 15_000;
 const ASK_MS = 60_000;
 /** After so long without a listing nobody is asked any more. */
 const INTEREST_MS = 30 * 60_000;
-/** Services of which only the name was said, asked about at once and between two rounds. */
-const MAX_FOLLOW_UPS = 20;
 
 /** An open connection to the network, until `over` aborts. */
 interface Session {
@@ -61,6 +60,8 @@ export function fromMdns(options: MdnsOptions): Mdns {
 	const { type, clock, log, pid, port = 5353, interfaces = networkInterfaces } = options;
 	const load = options.load ?? (() => import("bonjour-service"));
 	const cache = createMdnsCache(clock);
+	const asker = createAsker(type, clock);
+	const faulty = (error: unknown) => log.warn("mDNS discovery had a fault", error);
 	const announcer = createAnnouncer({ type, hostname: options.hostname ?? hostname(), pid, interfaces, clock });
 	let session: Promise<Session | undefined> | undefined;
 	let looking: Promise<void> | undefined;
@@ -70,8 +71,6 @@ export function fromMdns(options: MdnsOptions): Mdns {
 	let isClosed = false;
 	let isToldOff = false;
 	let listedAt = Number.NEGATIVE_INFINITY;
-	let askedAt = Number.NEGATIVE_INFINITY;
-	let followUps = 0;
 	/** Announcing and taking back happen one after another. */
 	let last: Promise<unknown> = Promise.resolve();
 
@@ -97,15 +96,9 @@ export function fromMdns(options: MdnsOptions): Mdns {
 			link.listen((records, sender) => {
 				const heard = read(records, type);
 				cache.hear(heard, sender);
-				follow(link, heard.bare);
+				asker.follow(link, heard.bare);
 			});
-			every(
-				clock,
-				ROUND_MS,
-				() => round(link),
-				over.signal,
-				(error) => log.warn("mDNS discovery had a fault", error),
-			);
+			every(clock, ROUND_MS, () => round(link), over.signal, faulty);
 			return { link, over };
 		} catch (error) {
 			isMissing = isNotInstalled(error);
@@ -119,23 +112,10 @@ export function fromMdns(options: MdnsOptions): Mdns {
 	async function leave(): Promise<void> {
 		const left = session;
 		session = undefined;
-		askedAt = Number.NEGATIVE_INFINITY;
+		asker.forget();
 		const entered = await left;
 		entered?.over.abort();
 		entered?.link.close();
-	}
-
-	function ask(link: Link): void {
-		askedAt = clock.now();
-		followUps = 0;
-		link.ask([{ name: domainOf(type), type: "PTR" }]);
-	}
-
-	function follow(link: Link, names: readonly string[]): void {
-		for (const name of names.slice(0, MAX_FOLLOW_UPS - followUps)) {
-			followUps += 1;
-			link.ask(["SRV", "TXT"].map((kind) => ({ name, type: kind })));
-		}
 	}
 
 	/** Asks, and later again for what got lost; resolves when those who are there have had time to answer. */
@@ -144,20 +124,19 @@ export function fromMdns(options: MdnsOptions): Mdns {
 		if (!entered) return;
 		const { link, over } = entered;
 		const release = link.hold();
-		ask(link);
+		asker.ask(link);
 		await clock.sleep(LOOK_MS, over.signal);
 		release();
 		clock.after(LOOK_MS, () => {
-			if (!over.signal.aborted) ask(link);
+			if (!over.signal.aborted) asker.ask(link);
 		});
 	}
 
 	async function round(link: Link): Promise<void> {
 		const changed = link.refresh();
 		if (wanted) await tell();
-		const now = clock.now();
-		if (now - listedAt < INTEREST_MS) {
-			if (changed || now - askedAt >= ASK_MS) ask(link);
+		if (clock.now() - listedAt < INTEREST_MS) {
+			if (changed || asker.age >= ASK_MS) asker.ask(link);
 		} else if (!wanted) await leave();
 	}
 
@@ -187,7 +166,7 @@ export function fromMdns(options: MdnsOptions): Mdns {
 		async list() {
 			if (isClosed) return [];
 			listedAt = clock.now();
-			if (listedAt - askedAt > 2 * ASK_MS) {
+			if (asker.age > 2 * ASK_MS) {
 				looking ??= look().finally(() => {
 					looking = undefined;
 				});

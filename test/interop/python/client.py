@@ -1,6 +1,6 @@
 """The official Python SDK as the client of our server.
 
-    client.py URL [--token TOKEN] [--version 0.3]
+    client.py URL [--token TOKEN] [--version 0.3] [--binding HTTP+JSON]
 
 Prints one line for each thing tried: "ok NAME", or "not ok NAME: WHY".
 """
@@ -90,11 +90,11 @@ def same(got, wanted):
 
 
 class Cases:
-    def __init__(self, card, http):
+    def __init__(self, card, http, binding):
         self.card = card
 
         def client(**more):
-            return ClientFactory(ClientConfig(httpx_client=http, **more)).create(card)
+            return ClientFactory(ClientConfig(httpx_client=http, supported_protocol_bindings=[binding], **more)).create(card)
 
         self.streaming = client()
         self.plain = client(streaming=False)
@@ -174,6 +174,7 @@ async def main():
     parser.add_argument("url")
     parser.add_argument("--token")
     parser.add_argument("--version", default="1.0")
+    parser.add_argument("--binding", default="JSONRPC")
     args = parser.parse_args()
     headers = {"Authorization": f"Bearer {args.token}"} if args.token else {}
     async with httpx.AsyncClient(headers=headers, timeout=20) as http:
@@ -181,7 +182,7 @@ async def main():
         kept = [each for each in card.supported_interfaces if each.protocol_version.startswith(args.version)]
         del card.supported_interfaces[:]
         card.supported_interfaces.extend(kept)
-        cases = Cases(card, http)
+        cases = Cases(card, http, args.binding)
         # 0.3 has no list of tasks.
         skipped = ["lists_its_tasks"] if args.version == "0.3" else []
         for name in [each for each in vars(Cases) if not each.startswith("_") and each not in skipped]:
