@@ -119,7 +119,8 @@ export function createApp(first: Loaded, host: Host): App {
 	const { agentDir, log } = host;
 	const startedAt = clock.now();
 	const counts = metrics(clock);
-	const audit = auditLog(new JsonlFile(join(agentDir, "a2a_audit.jsonl"), AUDIT_SIZE), clock, log);
+	const auditFile = new JsonlFile(join(agentDir, "a2a_audit.jsonl"), AUDIT_SIZE);
+	const audit = auditLog(auditFile, clock, log, () => redacting);
 	const tasks = new TaskStore({ maxFinished: MAX_FINISHED, clock, log });
 	audit.follow(tasks);
 	let loaded = first;

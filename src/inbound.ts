@@ -16,7 +16,7 @@ import type { Served } from "./gateways.ts";
 import type { AuditLog } from "./guard/audit.ts";
 import { identifier } from "./guard/identity.ts";
 import type { Metrics } from "./guard/metrics.ts";
-import { rateLimited, trusted, turnCapped } from "./guard/policies.ts";
+import { rateLimited, streamsCapped, trusted, turnCapped } from "./guard/policies.ts";
 import type { Redaction } from "./guard/redact.ts";
 import type { Clock } from "./lib/clock.ts";
 import { guarded } from "./protocol/agent.ts";
@@ -33,6 +33,10 @@ const DESCRIPTION =
 
 /** What a session can read: text, JSON, and pictures for models that see. */
 const INPUT_MODES = ["text/plain", "text/*", "application/json", "image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** Readers that one caller may have: many for each turn that may run at the same time. */
+const STREAMS_PER_TURN = 20;
+const LEAST_STREAMS = 100;
 
 export interface InboundParts {
 	/** The configuration in force. */
@@ -87,6 +91,7 @@ export function createInbound(parts: InboundParts): Inbound {
 				trusted(config),
 				rateLimited({ perMinute: config.rateLimitPerMin, clock }),
 				turnCapped({ max: config.maxPingpongTurns, clock }),
+				streamsCapped({ max: Math.max(LEAST_STREAMS, config.maxConcurrent * STREAMS_PER_TURN) }),
 			),
 			identify: parts.audit.identified(
 				identifier({ shared: config.sharedToken, peers: config.peerTokens, clock, minted: parts.minted }),

@@ -54,7 +54,7 @@ export interface Reach {
 export function createReach(parts: ReachParts): Reach {
 	const { config, host, audit, metrics, clock } = parts;
 	const { agentDir, log } = host;
-	const { redact } = parts.redaction;
+	const { redact, withoutKnown } = parts.redaction;
 	const pool = createHttpPool();
 	const identity = config.selfIdentity || config.agentName;
 	const registry = config.localEnabled
@@ -106,6 +106,7 @@ export function createReach(parts: ReachParts): Reach {
 		directory,
 		connect,
 		redact,
+		withoutKnown,
 		conversations: createConversations(join(agentDir, "a2a_conversations"), clock),
 		clock,
 		log,

@@ -8,7 +8,10 @@ import type { Message } from "../protocol/types.ts";
 import type { TaskLog } from "../tasks/log.ts";
 import { Run, type RunParts } from "./run.ts";
 
-/** Tasks that wait for an answer hold no slot; this many may, then the one that has waited longest is given up. */
+/**
+ * Tasks that wait for an answer hold no slot; this many may. Then, of the caller that has most of them, the one that has
+ * waited longest is given up.
+ */
 const WAITING = 1000;
 /** How long `close` waits for the runner. */
 const CLOSE_MS = 5_000;
@@ -133,8 +136,16 @@ export class Runs {
 			cancel();
 			this.#waiting.delete(log);
 		});
-		const [longest] = this.#waiting.keys();
-		if (longest && this.#waiting.size > WAITING) this.#fail(longest, "Too many tasks wait for an answer");
+		const crowding = this.#waiting.size > WAITING ? this.#crowding() : undefined;
+		if (crowding) this.#fail(crowding, "Too many tasks wait for an answer");
+	}
+
+	#crowding(): TaskLog | undefined {
+		const logs = [...this.#waiting.keys()];
+		const counts = new Map<string, number>();
+		for (const { owner } of logs) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+		const most = Math.max(...counts.values());
+		return logs.find(({ owner }) => counts.get(owner) === most);
 	}
 
 	#fail(log: TaskLog, reason: string): void {

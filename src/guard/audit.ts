@@ -10,7 +10,7 @@ import { isInterrupted, isTerminal } from "../protocol/task.ts";
 import type { Message, Task } from "../protocol/types.ts";
 import { buckets } from "./buckets.ts";
 import type { Credential } from "./identity.ts";
-import { createRedactor, redact } from "./redact.ts";
+import { type Redaction, redaction } from "./redact.ts";
 
 /** A line of the log. */
 export interface AuditEntry {
@@ -69,7 +69,7 @@ const TURNED_AWAY_PER_MINUTE = 20;
 const QUIET: ReadonlySet<string> = new Set(["GetTask", "ListTasks", "SubscribeToTask", "GetExtendedAgentCard"]);
 
 /** The beginning of a text, redacted, on one line. A word that the cut broke is left out: it may be half a secret. */
-function previewOf(text: string): string {
+function previewOf(text: string, { createRedactor, redact }: Redaction): string {
 	const long = text.length > PREVIEW * 3;
 	return oneLine(long ? createRedactor().push(text.slice(0, PREVIEW * 3)) : redact(text), PREVIEW);
 }
@@ -81,13 +81,13 @@ const nameOf = (text: string): string => (PLAIN.test(text) ? text : oneLine(text
 type Fields = Omit<AuditEntry, "time" | "direction">;
 
 /** Every field made one line without anything that shows nothing: ids and names come from outside as well. */
-function cleaned({ preview, error, durationMs, ...names }: Fields): Fields {
-	const short = Object.entries(names).map(([name, value]) => [name, nameOf(String(value))]);
+function cleaned({ preview, error, durationMs, ...names }: Fields, safe: Redaction): Fields {
+	const short = Object.entries(names).map(([name, value]) => [name, nameOf(safe.withoutKnown(String(value)))]);
 	return {
 		...(Object.fromEntries(short) as Omit<Fields, "preview" | "error" | "durationMs">),
 		...(durationMs === undefined ? {} : { durationMs: Math.round(durationMs) }),
-		...(preview === undefined ? {} : { preview: previewOf(preview) }),
-		...(error === undefined ? {} : { error: previewOf(error) }),
+		...(preview === undefined ? {} : { preview: previewOf(preview, safe) }),
+		...(error === undefined ? {} : { error: previewOf(error, safe) }),
 	};
 }
 
@@ -97,8 +97,13 @@ function messageIn(step: Step): Message | undefined {
 		: undefined;
 }
 
-/** The log over `file`. Writing may fail (a full disk): that is said once and stops nobody. */
-export function auditLog(file: JsonlFile, clock: Clock, log: Log): AuditLog {
+const rules = redaction();
+
+/**
+ * The log over `file`. Writing may fail (a full disk): that is said once and stops nobody. `safe` takes secrets out of
+ * what is written, asked at each line; by default by their looks alone.
+ */
+export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Redaction = () => rules): AuditLog {
 	let told = false;
 	let waiting: object[] = [];
 	let cancel: (() => void) | undefined;
@@ -118,7 +123,7 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log): AuditLog {
 	}
 
 	function write(direction: AuditEntry["direction"], entry: Fields): void {
-		waiting.push({ time: new Date(clock.now()).toISOString(), direction, ...cleaned(entry) });
+		waiting.push({ time: new Date(clock.now()).toISOString(), direction, ...cleaned(entry, safe()) });
 		if (waiting.length >= BATCH) flush();
 		else cancel ??= clock.after(WINDOW_MS, flush);
 	}

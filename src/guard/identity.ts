@@ -36,8 +36,13 @@ export interface IdentityOptions {
  * the others.
  */
 const GUESSES_PER_MINUTE = 10;
-/** Wrong tokens of any kind from one address in a minute; beyond it nothing of that address is looked at. */
+/**
+ * Wrong tokens of any kind from one address in a minute; beyond it nothing of that address is looked at but tokens that
+ * were right before: whoever floods us from behind the same address must not lock those callers out.
+ */
 const FAILURES_PER_MINUTE = 300;
+/** Right tokens that are remembered, each with where it came from. */
+const MAX_PROVEN = 1_000;
 /** Wrong tokens that are remembered, to tell a client with a stale one from somebody who guesses. */
 const MAX_GUESSES = 10_000;
 const MAX_NAME = 80;
@@ -69,6 +74,8 @@ function networkOf(address: string): string {
 /** Names as people read them: two that look alike are one. */
 const folded = (name: string): string => name.normalize("NFKC").toLowerCase();
 
+const flooded = (retryAfter: number) => new A2AError("RateLimitedError", "Too many wrong tokens; wait", { retryAfter });
+
 /**
  * A function that says who calls. Tokens are compared as digests of one length, all of them every time, so that neither
  * the length, nor how much of it was right, nor whether a name exists can be told from the time it takes.
@@ -86,6 +93,7 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 	const guesses = buckets({ perMinute: GUESSES_PER_MINUTE, clock: options.clock });
 	const failures = buckets({ perMinute: FAILURES_PER_MINUTE, clock: options.clock });
 	const guessed = new Map<string, true>();
+	const proven = new Map<string, true>();
 	const taken = new Set(names.map(folded));
 	// A name without a token, or with an empty one, is a mistake that must not open the server.
 	const isOpen = names.length === 0 && !shared;
@@ -119,8 +127,7 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 		const guess = `${network} ${presented.toString("base64")}`;
 		const wait = guessed.has(guess) ? 0 : guesses.take(network);
 		remember(guessed, guess, true, MAX_GUESSES);
-		if (wait > 0) throw new A2AError("RateLimitedError", "Too many wrong tokens; wait", { retryAfter: wait });
-		throw new A2AError("UnauthorizedError");
+		throw wait > 0 ? flooded(wait) : new A2AError("UnauthorizedError");
 	}
 
 	return ({ scheme, token, address, asserted, key: via }) => {
@@ -138,11 +145,13 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 			return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: false, loopback };
 		}
 		const wait = failures.peek(network);
-		if (wait > 0) throw new A2AError("RateLimitedError", "Too many wrong tokens; wait", { retryAfter: wait });
-		if (token === undefined || token === "") throw new A2AError("UnauthorizedError");
+		if (token === undefined || token === "") throw wait > 0 ? flooded(wait) : new A2AError("UnauthorizedError");
 		const presented = digest(token);
+		const place = `${network} ${presented.toString("base64")}`;
+		if (wait > 0 && !proven.has(place)) throw flooded(wait);
 		const owner = ownerOf(presented);
 		if (owner === undefined) return refuse(network, presented);
+		remember(proven, place, true, MAX_PROVEN);
 		if (owner !== "shared") return callerOf(owner, loopback);
 		return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: true, loopback };
 	};

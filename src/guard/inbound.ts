@@ -38,7 +38,8 @@ function seen(text: string): string {
 const CHAT_MARK =
 	/<(?=\|[\w-]{1,40}\|>|｜[^｜\n]{0,200}｜>|<\/?SYS>>|\/?s>|(?:start|end)_of_(?:turn|image)>|(?:bos|eos|pad|unk)>)|\[(?=\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])|(?<=^[ \t]{0,40})\[(?=A2A\b)/gim;
 
-const defanged = (text: string): string => text.replace(CHAT_MARK, "$& ");
+/** `text` whose marks of that kind have lost their force; nothing else of it changes. */
+export const defanged = (text: string): string => text.replace(CHAT_MARK, "$& ");
 
 /** Longest label, in UTF-16 units. */
 const MAX_LABEL = 200;

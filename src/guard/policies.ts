@@ -29,6 +29,22 @@ export function rateLimited(options: { readonly perMinute: number; readonly cloc
 	};
 }
 
+/** At most `max` open streams of one caller: each holds a connection, and there are only so many for all callers. */
+export function streamsCapped(options: { readonly max: number }): Policy {
+	const open = new Map<string, number>();
+	return ({ operation, call: { caller } }) => {
+		if (operation !== "SendStreamingMessage" && operation !== "SubscribeToTask") return undefined;
+		const count = (open.get(caller.id) ?? 0) + 1;
+		if (count > options.max) throw new A2AError("BusyError", "Too many open streams; close some first");
+		open.set(caller.id, count);
+		return () => {
+			const left = (open.get(caller.id) ?? 1) - 1;
+			if (left > 0) open.set(caller.id, left);
+			else open.delete(caller.id);
+		};
+	};
+}
+
 /** A conversation without a turn for this long starts counting anew. */
 const IDLE_MS = 600_000;
 const MAX_CONTEXTS = 10_000;

@@ -25,6 +25,8 @@ export interface Redaction {
 	redact(text: string): string;
 	/** A new redactor for one streamed text. */
 	createRedactor(): Redactor;
+	/** The text without the known values and nothing else changed: for the words of others, who may say ours back. */
+	withoutKnown(text: string): string;
 }
 
 /** The longest piece of a word that is looked at as one, and so the most that a redactor keeps back, in characters. */
@@ -78,6 +80,9 @@ export function redaction(known: Iterable<string> = []): Redaction {
 		value.replace(/[^\w]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
 	);
 	const suspect = new RegExp([SUSPECT, ...escaped].join("|"), "gi");
+	// The longest first: one value may be the beginning of another.
+	const ours =
+		escaped.length > 0 ? new RegExp([...escaped].sort((a, b) => b.length - a.length).join("|"), "g") : undefined;
 	const isSuspect = (text: string): boolean => {
 		suspect.lastIndex = 0;
 		return suspect.test(text);
@@ -177,7 +182,19 @@ export function redaction(known: Iterable<string> = []): Redaction {
 			const redactor = createRedactor();
 			return redactor.push(text) + redactor.end();
 		},
+		withoutKnown: (text) => (ours ? text.replace(ours, "[redacted:secret]") : text),
 	};
+}
+
+/** `value` with every string in it, at any depth, as `text` makes it; what is not plain data stays as it is. */
+export function eachText<T>(value: T, text: (plain: string) => string): T {
+	const walk = (inner: unknown): unknown => {
+		if (typeof inner === "string") return text(inner);
+		if (Array.isArray(inner)) return inner.map(walk);
+		if (typeof inner !== "object" || inner === null || Object.getPrototypeOf(inner) !== Object.prototype) return inner;
+		return Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, walk(each)]));
+	};
+	return walk(value) as T;
 }
 
 const plain = redaction();

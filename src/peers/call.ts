@@ -31,6 +31,8 @@ export interface CallParts {
 	/** Longest pause between two polls, in milliseconds. */
 	readonly pollMs: number;
 	readonly newMessageId: () => string;
+	/** What progress tells of the peer's words passes it. */
+	readonly clean?: ((said: string) => string) | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What can be asked of one peer: a call, how a task stands, its card. Knows the conversations and ends what runs. */
 import type { Connection } from "../bindings/binding.ts";
+import { eachText } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
 import { newContextId, newMessageId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
@@ -26,6 +27,8 @@ export interface CallsParts {
 	readonly log: Log;
 	/** Takes credentials out of what is written down. */
 	readonly redact: (text: string) => string;
+	/** Takes our own credentials out of what peers say: one that repeats them would put them into logs and models. */
+	readonly withoutKnown: (text: string) => string;
 	/** Our own name, sent as `pi/self`; empty for none. */
 	readonly identity: string;
 	/** Limit of a call in milliseconds, where neither the caller nor the peer's entry gives one. */
@@ -42,6 +45,7 @@ export interface Calls extends Pick<Outbound, "call" | "status" | "discover" | "
 export function createCalls(parts: CallsParts): Calls {
 	const { directory, clock, log, pollMs } = parts;
 	const running = new Map<AbortController, Promise<unknown>>();
+	const clean = <T>(said: T): T => eachText(said, parts.withoutKnown);
 
 	/** Runs `work` under a signal that aborts with the caller's and with `close`. */
 	async function owned<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -52,7 +56,9 @@ export function createCalls(parts: CallsParts): Calls {
 		const ending = work(controller.signal);
 		running.set(controller, ending);
 		try {
-			return await ending;
+			return clean(await ending);
+		} catch (error) {
+			throw cleanError(error, clean);
 		} finally {
 			running.delete(controller);
 			signal.removeEventListener("abort", stop);
@@ -71,9 +77,9 @@ export function createCalls(parts: CallsParts): Calls {
 	/** `ask`, whose outcome is written down. */
 	async function recorded(record: Recorder, ask: () => Promise<PeerReply>): Promise<PeerReply> {
 		try {
-			return await record.reply(await ask());
+			return await record.reply(clean(await ask()));
 		} catch (error) {
-			await record.failure(error);
+			await record.failure(cleanError(error, clean));
 			throw error;
 		}
 	}
@@ -104,7 +110,7 @@ export function createCalls(parts: CallsParts): Calls {
 					options.onProgress?.(progress);
 				},
 			} satisfies Omit<CallRequest, "signal">;
-			const facts = { peer: peer.name, clock, pollMs, newMessageId };
+			const facts = { peer: peer.name, clock, pollMs, newMessageId, clean: parts.withoutKnown };
 			return owned(options.signal, async (signal) => {
 				const connection = await open(peer, signal, request.timeoutMs);
 				const send = (task?: TaskId) => callPeer(connection, { ...request, signal, taskId: task }, facts);
@@ -121,7 +127,9 @@ export function createCalls(parts: CallsParts): Calls {
 			return owned(options.signal, async (signal) => {
 				const connection = await open(peer, signal);
 				const request = { taskId: taskId(id.trim()), waitMs, signal, onProgress };
-				return recorded(record, () => taskStatus(connection, request, { peer: peer.name, clock, pollMs }));
+				return recorded(record, () =>
+					taskStatus(connection, request, { peer: peer.name, clock, pollMs, clean: parts.withoutKnown }),
+				);
 			});
 		},
 
@@ -150,6 +158,16 @@ export function createCalls(parts: CallsParts): Calls {
 			await Promise.allSettled(endings);
 		},
 	};
+}
+
+/** What a peer made us throw, without what `clean` takes out; then the cause, which holds the same words, goes too. */
+function cleanError(error: unknown, clean: (said: string) => string): unknown {
+	if (!(error instanceof PeerError)) return error;
+	const { peer, state, taskId: task, contextId: context, hint } = error;
+	const facts = { peer, state, taskId: task && taskId(clean(task)), contextId: context && contextId(clean(context)) };
+	const message = clean(error.message);
+	const same = message === error.message && facts.taskId === task && facts.contextId === context;
+	return same ? error : new PeerError(message, { ...facts, hint });
 }
 
 function limitOf(peer: Peer): number | undefined {

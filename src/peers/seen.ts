@@ -1,8 +1,17 @@
 /** What a peer has said about one piece of work so far, and what that amounts to. */
 import { oneLine } from "../lib/text.ts";
+import { A2AError } from "../protocol/errors.ts";
 import { replyText, textOf } from "../protocol/parts.ts";
 import { apply, isInterrupted, isTerminal, toEvent } from "../protocol/task.ts";
-import type { ContextId, Message, StreamResponse, Task, TaskState } from "../protocol/types.ts";
+import {
+	type ContextId,
+	contextId,
+	type Message,
+	type StreamResponse,
+	type Task,
+	type TaskState,
+	taskId,
+} from "../protocol/types.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
 
 /** The task as far as its events arrived, and a direct message. Both: the peer answered a task with a message. */
@@ -20,7 +29,19 @@ export function fold(seen: Seen, item: StreamResponse): Seen {
 	const { taskId, contextId } = "statusUpdate" in item ? item.statusUpdate : item.artifactUpdate;
 	// A peer may begin with an update; the task is known by it all the same.
 	const task = seen.task ?? { id: taskId, contextId, status: { state: "TASK_STATE_SUBMITTED" } };
-	return { ...seen, task: apply(task, event) };
+	return { ...seen, task: bounded(apply(task, event)) };
+}
+
+/** No honest task has more. Adding to them one by one costs what is there each time. */
+const MAX_ARTIFACTS = 1_000;
+const MAX_PARTS = 10_000;
+
+function bounded(task: Task): Task {
+	const { artifacts = [] } = task;
+	const last = artifacts.at(-1);
+	if (artifacts.length <= MAX_ARTIFACTS && !(last && last.parts.length > MAX_PARTS)) return task;
+	const text = `The peer's task has more than ${MAX_ARTIFACTS} artifacts or ${MAX_PARTS} parts in one`;
+	throw new A2AError("InvalidAgentResponseError", text);
 }
 
 /** A snapshot without artifacts does not take back what the stream has brought. */
@@ -66,14 +87,19 @@ function activityOf(task: Task | undefined): string | undefined {
 	return oneLine(said(task.status.message), 120) || undefined;
 }
 
-/** `seen` as progress, `elapsedMs` after the call began. */
-export function progressOf(seen: Seen, elapsedMs: number): Progress {
+/** `seen` as progress, `elapsedMs` after the call began. The peer's words pass `clean`. */
+export function progressOf(seen: Seen, elapsedMs: number, clean = (said: string) => said): Progress {
 	const { task } = seen;
-	const activity = activityOf(task);
+	const activity = clean(activityOf(task) ?? "");
 	return {
-		...(task ? { state: task.status.state, taskId: task.id, contextId: task.contextId } : {}),
+		...(task
+			? { state: task.status.state, taskId: taskId(clean(task.id)), contextId: contextId(clean(task.contextId)) }
+			: {}),
 		...(activity ? { activity } : {}),
-		text: textSoFar(seen),
+		// Put together when it is looked at: a peer may send thousands of pieces, and few of them are drawn.
+		get text() {
+			return clean(textSoFar(seen));
+		},
 		elapsedMs,
 	};
 }

@@ -1,8 +1,8 @@
 /** How a task that was dispatched before stands. */
 import type { Connection } from "../bindings/binding.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { TaskId } from "../protocol/types.ts";
 import { bounds } from "./bounds.ts";
+import type { CallParts } from "./call.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
 import { isSettled } from "./seen.ts";
 import { Work } from "./work.ts";
@@ -23,7 +23,7 @@ export interface StatusRequest {
 export async function taskStatus(
 	connection: Connection,
 	request: StatusRequest,
-	parts: { readonly peer: string; readonly clock: Clock; readonly pollMs: number },
+	parts: Pick<CallParts, "peer" | "clock" | "pollMs" | "clean">,
 ): Promise<PeerReply> {
 	const { taskId, waitMs, signal, onProgress } = request;
 	const work = new Work({ ...parts, connection, taskId, onProgress });

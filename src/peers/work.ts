@@ -23,6 +23,8 @@ export interface WorkParts {
 	/** Finds our own message again in a peer's list of tasks. */
 	readonly messageId?: string | undefined;
 	readonly onProgress?: ((progress: Progress) => void) | undefined;
+	/** What progress tells of the peer's words passes it. */
+	readonly clean?: ((said: string) => string) | undefined;
 }
 
 /** How long the peer has for what we ask of it on the way out: a cancellation, the name of its task. */
@@ -85,7 +87,8 @@ export class Work {
 	/** Adds news and reports progress. */
 	take(item: StreamResponse): void {
 		this.seen = fold(this.seen, item);
-		this.#parts.onProgress?.(progressOf(this.seen, this.#parts.clock.now() - this.#began));
+		const { onProgress, clock, clean } = this.#parts;
+		onProgress?.(progressOf(this.seen, clock.now() - this.#began, clean));
 	}
 
 	/**

@@ -1,4 +1,5 @@
 /** Results of calls as text, for the model and for people: values in, text out. */
+import { defanged } from "../guard/inbound.ts";
 import { clip, oneLine, plain } from "../lib/text.ts";
 import type { PeerError, PeerReply, Progress } from "../peers/reply.ts";
 
@@ -53,7 +54,7 @@ export function headline(facts: CallFacts): string {
  * instructions. Longer than the model should read: cut, and said.
  */
 export function framed(peer: string, text: string, nonce: string, max = LONGEST_REPLY): string {
-	const body = plain(text);
+	const body = defanged(plain(text));
 	const cut = body.length > max ? `\n(cut here: ${max} of ${body.length} characters; ask for a shorter answer)` : "";
 	const name = oneLine(peer, 120);
 	return [
@@ -108,7 +109,7 @@ export function progressText(peer: string, progress: Progress): string {
 	const line = headline({ peer, state: progress.state ?? "calling", durationMs: progress.elapsedMs });
 	const doing = progress.activity ? ` ${oneLine(progress.activity, 160)}` : "";
 	// The end of what was written so far is what is new.
-	const tail = plain(progress.text).slice(-2000);
+	const tail = plain(progress.text.slice(-8000)).slice(-2000);
 	return `${line}${doing}${tail.trim() === "" ? "" : `\n${tail}`}`;
 }
 

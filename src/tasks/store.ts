@@ -23,12 +23,16 @@ export class TaskStore {
 	readonly #log: Log;
 	readonly #logs = new Map<TaskId, TaskLog>();
 	readonly #orders = new Map<string, Order<TaskLog>>();
-	/** Oldest end first. */
-	readonly #finished = new Set<TaskLog>();
+	/** By owner, oldest end first. */
+	readonly #finished = new Map<string, Set<TaskLog>>();
+	#ended = 0;
 	readonly #messages = new Map<string, TaskLog>();
 	readonly #openers = new Set<(log: TaskLog) => void>();
 
-	/** `maxFinished`: how many ended tasks are kept; beyond it those that ended first are forgotten. */
+	/**
+	 * `maxFinished`: how many ended tasks are kept; beyond it, of the owner that has most of them the one that ended
+	 * first is forgotten, so that nobody crowds out the tasks of others.
+	 */
 	constructor(parts: { readonly maxFinished: number; readonly clock: Clock; readonly log?: Log }) {
 		this.#maxFinished = parts.maxFinished;
 		this.#clock = parts.clock;
@@ -94,7 +98,9 @@ export class TaskStore {
 	/** Forgets a task, as if it had never been. */
 	drop(log: TaskLog): void {
 		this.#logs.delete(log.id);
-		this.#finished.delete(log);
+		const finished = this.#finished.get(log.owner);
+		if (finished?.delete(log)) this.#ended -= 1;
+		if (finished?.size === 0) this.#finished.delete(log.owner);
 		for (const message of log.task.history ?? []) {
 			const key = messageKey(log.owner, message.messageId);
 			if (this.#messages.get(key) === log) this.#messages.delete(key);
@@ -120,10 +126,16 @@ export class TaskStore {
 		if (event.kind !== "status") return;
 		this.#order(log.owner).touch(log);
 		if (!isTerminal(log.state)) return;
-		this.#finished.add(log);
-		for (const oldest of this.#finished) {
-			if (this.#finished.size <= this.#maxFinished) break;
-			this.drop(oldest);
-		}
+		const finished = this.#finished.get(log.owner) ?? new Set();
+		this.#finished.set(log.owner, finished.add(log));
+		this.#ended += 1;
+		if (this.#ended > this.#maxFinished) this.#forget();
 	};
+
+	#forget(): void {
+		let most: ReadonlySet<TaskLog> = new Set();
+		for (const each of this.#finished.values()) if (each.size > most.size) most = each;
+		const [oldest] = most;
+		if (oldest) this.drop(oldest);
+	}
 }

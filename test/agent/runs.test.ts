@@ -59,6 +59,23 @@ describe("concurrent turns", () => {
 	});
 });
 
+describe("tasks that wait for an answer", () => {
+	it("are bounded; one too many ends the oldest of the caller that has most of them, not that of another", async () => {
+		const it = bench(
+			async function* () {
+				yield { type: "input-required", question: "?" };
+			},
+			{ ...limits(1), maxFinished: 500 },
+		);
+		const theirs = await it.start("theirs", {}, call(bob));
+		const first = await it.start("first");
+		for (let n = 1; n < 1_000; n++) await it.start(`ask ${n}`);
+		const state = async (id: string, how = call()) => (await it.get(id, how)).status.state;
+		assert.equal(await state(theirs.id, call(bob)), "TASK_STATE_INPUT_REQUIRED");
+		assert.equal(await state(first.id), "TASK_STATE_FAILED");
+	});
+});
+
 describe("turns of one conversation", () => {
 	it("run one after another, each seeing the end of the one before", async () => {
 		const story: string[] = [];

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AuditEntry, type AuditedTask, type AuditLog, auditLog } from "../../src/guard/audit.ts";
 import type { Credential } from "../../src/guard/identity.ts";
+import { redaction } from "../../src/guard/redact.ts";
 import { type ManualClock, manualClock } from "../../src/lib/clock.ts";
 import { JsonlFile } from "../../src/lib/jsonl.ts";
 import type { Ended } from "../../src/protocol/agent.ts";
@@ -153,6 +154,17 @@ describe("the audit log", () => {
 		for (let at = 0; at + 10 <= token.length; at++) assert.ok(!text.includes(token.slice(at, at + 10)), text);
 		assert.match(lines[0]?.preview ?? "", /^use token: \[redacted:token\] now$/);
 		assert.ok(lines.every(({ preview = "" }) => preview.length <= 200));
+	});
+
+	it("holds no configured token whatever it looks like, in ids neither", async () => {
+		const token = "n0-shape-at-all-7";
+		const file = new JsonlFile(path, { maxBytes: 1_000_000, keep: 2 });
+		const strict = auditLog(file, clock, log, () => redaction([token]));
+		(strict.policy(send("peer:a", { text: `it is ${token}.`, contextId: `c-${token}` })) as Ended)({});
+		strict.outbound({ peer: "bob", operation: "GetTask", taskId: token, error: `no ${token}` });
+		assert.equal((await strict.tail(9)).length, 2);
+		assert.doesNotMatch(await readFile(path, "utf8"), /n0-shape/);
+		await strict.close();
 	});
 
 	it("cannot be given a forged line, an escape or an unseen character (R142)", async () => {

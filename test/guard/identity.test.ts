@@ -146,6 +146,16 @@ describe("guessing tokens", () => {
 		for (let n = 0; n < 100; n++) assert.throws(() => stale(from("stale-token")), unauthorized);
 	});
 
+	it("does not lock out who was let in before, while others behind the same address flood", () => {
+		const flooded = make({ shared: "shared-token", peers: { alice: "token-a" } });
+		assert.equal(flooded(from("token-a")).id, "peer:alice");
+		for (let n = 0; n < 400; n++) errorOf(() => flooded(from(`wrong-${n}`)));
+		assert.equal(flooded(from("token-a")).id, "peer:alice");
+		assert.throws(() => flooded(from("shared-token")), limited, "a token that has not come from there before");
+		assert.throws(() => flooded(from("wrong-0")), limited);
+		assert.throws(() => flooded(from(undefined)), limited);
+	});
+
 	it("ends in nothing being looked at any more", async () => {
 		const time = manualClock();
 		const flooded = make({ shared: "shared-token", clock: time });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { buckets } from "../../src/guard/buckets.ts";
-import { rateLimited, trusted, turnCapped } from "../../src/guard/policies.ts";
+import { rateLimited, streamsCapped, trusted, turnCapped } from "../../src/guard/policies.ts";
 import { manualClock } from "../../src/lib/clock.ts";
-import type { Policy, Step } from "../../src/protocol/agent.ts";
+import type { Ended, Policy, Step } from "../../src/protocol/agent.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
 import { get, send } from "./steps.ts";
 
@@ -51,6 +51,21 @@ describe("rateLimited", () => {
 		await clock.advance(1_000);
 		assert.equal(refusal(policy, send("peer:a")), undefined);
 		assert.equal(refusal(policy, send("peer:a"))?.name, "RateLimitedError");
+	});
+});
+
+describe("streamsCapped", () => {
+	const stream = (id: string) => ({ ...send(id), operation: "SendStreamingMessage" }) as Step;
+
+	it("lets one caller hold so many streams, whatever others hold, and counts them down when they end", () => {
+		const policy = streamsCapped({ max: 2 });
+		const ends = [policy(stream("peer:a")), policy(stream("peer:a"))] as Ended[];
+		assert.equal(refusal(policy, stream("peer:a"))?.name, "BusyError");
+		assert.equal(refusal(policy, stream("peer:b")), undefined);
+		assert.equal(refusal(policy, send("peer:a")), undefined, "a call with one reply");
+		ends[0]?.({});
+		assert.equal(refusal(policy, stream("peer:a")), undefined);
+		assert.equal(refusal(policy, stream("peer:a"))?.name, "BusyError");
 	});
 });
 

@@ -246,6 +246,14 @@ describe("known secrets", () => {
 		}
 		assert.equal(all("a short word"), "a short word");
 	});
+
+	it("are all that is taken out of what others say", () => {
+		const [short, long] = ["first-value", "first-value-and-more"];
+		const { withoutKnown } = redaction([short, long]);
+		const rest = `password: ${secret(20)} and a@example.com`;
+		assert.equal(withoutKnown(`${long}, ${short}: ${rest}`), `[redacted:secret], [redacted:secret]: ${rest}`);
+		assert.equal(redaction().withoutKnown(rest), rest);
+	});
 });
 
 describe("redacting", () => {

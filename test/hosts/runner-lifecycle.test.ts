@@ -67,7 +67,7 @@ describe("extensions in the sessions of a real Pi that serve peers", function ()
 			// What the host itself was still busy with at the start may be gone by now; nothing may have come.
 			const more = async () => {
 				const left = [...before];
-				return (await host.state()).resources.filter((each) => {
+				return (await host.state()).resources.filter((each: string) => {
 					const at = left.indexOf(each);
 					if (at >= 0) left.splice(at, 1);
 					return at < 0;

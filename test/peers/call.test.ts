@@ -55,6 +55,19 @@ describe("peers/call", () => {
 		);
 	});
 
+	it("does not follow a task into thousands of artifacts, and puts together only the text that is looked at", async () => {
+		const pieces = Array.from({ length: 1_001 }, (_, n) => ({
+			artifactUpdate: { taskId: "t1", contextId: "c1", artifact: { artifactId: `a${n}`, parts: [{ text: "x" }] } },
+		}));
+		const SendStreamingMessage = () => stream({ task: task("WORKING") }, ...pieces);
+		const GetTask = () => task("FAILED", {}, "too much");
+		const peer = await bench.peer({ streaming: true, answers: { SendStreamingMessage, GetTask } });
+		const progress: Progress[] = [];
+		const calling = call(await bench.rig(), peer, { onProgress: (each) => progress.push(each) });
+		await assert.rejects(calling, failure(/more than 1000 artifacts|too much/));
+		assert.equal(typeof Object.getOwnPropertyDescriptor(progress.at(-1), "text")?.get, "function");
+	});
+
 	it("asks for one reply where the peer cannot stream, and sends the message as it is", async () => {
 		const SendMessage = () => ({ task: task("COMPLETED", made("done")) });
 		const peer = await bench.peer({ answers: { SendMessage } });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { PeerError } from "../../src/peers/reply.ts";
 import { chunk, made, RpcError, type ScriptedPeer, silence, status, task } from "../support/scripted-peer.ts";
 import { Bench, forever, until } from "./rig.ts";
@@ -71,6 +72,46 @@ describe("peers/outbound", () => {
 		const { outbound } = await bench.rig({ config: { worker: peer.url } });
 		const { contextId = "" } = await outbound.call("worker", `use ${token}`, options());
 		assert.match((await outbound.history(contextId))[0]?.text ?? "", /^use \[redacted/);
+	});
+
+	// R137
+	it("never hands on a token of ours that a peer says back, cut in two or in an error", async () => {
+		const token = "n0-shape-at-all-7";
+		const headers = `you sent Bearer ${token}`;
+		async function* SendStreamingMessage() {
+			yield { task: task("WORKING", { id: token }) };
+			yield chunk(headers.slice(0, -5));
+			yield chunk(headers.slice(-5), true);
+			yield status("COMPLETED");
+		}
+		const echo = await bench.peer({ streaming: true, answers: { SendStreamingMessage } });
+		const crash = await bench.peer({
+			answers: {
+				SendMessage: () => {
+					throw new RpcError(-32603, headers);
+				},
+			},
+		});
+		const sick = await bench.peer({ answers: { SendMessage: () => ({ task: task("FAILED", {}, headers) }) } });
+		const config = Object.fromEntries(
+			Object.entries({ echo, crash, sick }).map(([name, { url }]) => [name, { url, token, capabilities: [] }]),
+		);
+		const { outbound, root } = await bench.rig({ config });
+		const shown: string[] = [];
+		const onProgress = (progress: object) => void shown.push(JSON.stringify(progress));
+		const reply = await outbound.call("echo", "hi", { ...options(), onProgress });
+		assert.equal(reply.text, "you sent Bearer [redacted:secret]");
+		for (const name of ["crash", "sick"]) {
+			const error = await outbound.call(name, "hi", options()).catch((thrown: Error) => thrown);
+			assert.ok(error instanceof PeerError);
+			assert.match(error.message, /Bearer \[redacted:secret\]/);
+			shown.push(inspect(error));
+		}
+		for (const file of await readdir(join(root, "a2a_conversations"))) {
+			shown.push(file, await readFile(join(root, "a2a_conversations", file), "utf8"));
+		}
+		assert.ok(shown.length > 6);
+		assert.ok(![JSON.stringify(reply), ...shown].some((text) => text.includes(token)), shown.join("\n"));
 	});
 
 	// R044

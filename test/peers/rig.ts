@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Connection } from "../../src/bindings/binding.ts";
 import { createHttpPool } from "../../src/bindings/http/pool.ts";
-import { redact } from "../../src/guard/redact.ts";
+import { redact, redaction } from "../../src/guard/redact.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { newMessageId } from "../../src/lib/ids.ts";
 import { nullLog } from "../../src/lib/log.ts";
@@ -60,6 +60,9 @@ export class Bench {
 			name,
 			typeof peer === "string" ? { url: peer, capabilities: [] } : peer,
 		]);
+		const tokens = Object.values(options.config ?? {}).flatMap((peer) =>
+			typeof peer === "string" ? [] : (peer.token ?? []),
+		);
 		const directory = createDirectory([fromConfig(Object.fromEntries(entries), nullLog)]);
 		const exchanges: Exchange[] = [];
 		const open = openHttp({
@@ -81,6 +84,7 @@ export class Bench {
 			clock,
 			log: nullLog,
 			redact,
+			withoutKnown: redaction(tokens).withoutKnown,
 			identity,
 			timeoutMs: options.timeoutMs ?? 60_000,
 			pollMs: 5,

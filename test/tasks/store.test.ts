@@ -108,6 +108,16 @@ describe("the task store", () => {
 		assert.throws(() => tasks.get("alice", taskId("t0")), named("TaskNotFoundError"));
 	});
 
+	it("forgets the ended tasks of whoever has most of them, so that nobody crowds out others", () => {
+		const { tasks, open, set } = bench(10);
+		set(open("theirs", { owner: "bob" }), "TASK_STATE_COMPLETED");
+		for (let n = 0; n < 1_000; n++) set(open(`t${n}`), "TASK_STATE_COMPLETED");
+		assert.equal(tasks.get("bob", taskId("theirs")).state, "TASK_STATE_COMPLETED");
+		assert.equal(tasks.all().length, 10);
+		for (let n = 0; n < 50; n++) set(open(`of-${n}`, { owner: `owner-${n}` }), "TASK_STATE_COMPLETED");
+		assert.equal(tasks.all().length, 10);
+	});
+
 	it("finds the task of a message by owner, id and content, until the task is gone", () => {
 		const { tasks, open } = bench();
 		const log = open("t1");
