@@ -1,6 +1,6 @@
 /** What a turn produces, on its way into the task: without secrets, each artifact opened once and closed once. */
-import type { Redactor } from "../guard/redact.ts";
-import type { Artifact, Json, JsonObject, Part } from "../protocol/types.ts";
+import { eachText, type Redactor } from "../guard/redact.ts";
+import type { Artifact, Json, Part } from "../protocol/types.ts";
 import type { TaskLog } from "../tasks/log.ts";
 import type { RunEvent } from "./runner.ts";
 
@@ -10,21 +10,14 @@ export function safeText(redact: () => Redactor, text: string): string {
 	return redactor.push(text) + redactor.end();
 }
 
-function safeJson(redact: () => Redactor, value: Json): Json {
-	if (typeof value === "string") return safeText(redact, value);
-	if (Array.isArray(value)) return value.map((each: Json) => safeJson(redact, each));
-	return value === null || typeof value !== "object" ? value : safeObject(redact, value as JsonObject);
-}
-
-/** `object` with every string in it, at any depth, without secrets. */
-export function safeObject(redact: () => Redactor, object: JsonObject): JsonObject {
-	return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, safeJson(redact, value)]));
-}
+/** `value` with every string in it, at any depth, without secrets. */
+const safeData = <T extends Json>(redact: () => Redactor, value: T): T =>
+	eachText(value, (text) => safeText(redact, text));
 
 /** The part with its text or data without secrets; files and links stay as they are. */
 export function safePart(redact: () => Redactor, part: Part): Part {
 	if ("text" in part) return { ...part, text: safeText(redact, part.text) };
-	return "data" in part ? { ...part, data: safeJson(redact, part.data) } : part;
+	return "data" in part ? { ...part, data: safeData(redact, part.data) } : part;
 }
 
 /** An artifact in the making. */
@@ -119,7 +112,7 @@ export class Output {
 			...artifact,
 			...(name === undefined ? {} : { name: safeText(this.#redact, name) }),
 			...(description === undefined ? {} : { description: safeText(this.#redact, description) }),
-			...(metadata === undefined ? {} : { metadata: safeObject(this.#redact, metadata) }),
+			...(metadata === undefined ? {} : { metadata: safeData(this.#redact, metadata) }),
 		};
 	}
 

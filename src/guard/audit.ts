@@ -10,7 +10,7 @@ import { isInterrupted, isTerminal } from "../protocol/task.ts";
 import type { Message, Task } from "../protocol/types.ts";
 import { buckets } from "./buckets.ts";
 import type { Credential } from "./identity.ts";
-import { type Redaction, redaction } from "./redact.ts";
+import { byLooks, type Redaction } from "./redact.ts";
 
 /** A line of the log. */
 export interface AuditEntry {
@@ -97,13 +97,11 @@ function messageIn(step: Step): Message | undefined {
 		: undefined;
 }
 
-const rules = redaction();
-
 /**
  * The log over `file`. Writing may fail (a full disk): that is said once and stops nobody. `safe` takes secrets out of
  * what is written, asked at each line; by default by their looks alone.
  */
-export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Redaction = () => rules): AuditLog {
+export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Redaction = () => byLooks): AuditLog {
 	let told = false;
 	let waiting: object[] = [];
 	let cancel: (() => void) | undefined;

@@ -197,13 +197,14 @@ export function eachText<T>(value: T, text: (plain: string) => string): T {
 	return walk(value) as T;
 }
 
-const plain = redaction();
+/** The rules alone. */
+export const byLooks: Redaction = redaction();
 
 /** The text without credentials, by the rules alone. */
-export const redact: (text: string) => string = plain.redact;
+export const redact: (text: string) => string = byLooks.redact;
 
 /** A redactor for one streamed text, by the rules alone. */
-export const createRedactor: () => Redactor = plain.createRedactor;
+export const createRedactor: () => Redactor = byLooks.createRedactor;
 
 /** `value` with every string redacted; a string under a secret's name counts as its value. */
 export function redactJson(value: Json, text: (plain: string) => string = redact, name = ""): Json {
