@@ -5,7 +5,6 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Runner } from "./agent/runner.ts";
 import { bindHost } from "./bindings/http/listen.ts";
 import { CARD_PATHS } from "./bindings/http/serve-card.ts";
 import { type Config, KEYS } from "./config/keys.ts";
@@ -17,14 +16,14 @@ import { createGateways, type GatewayStatus } from "./gateways.ts";
 import { auditLog } from "./guard/audit.ts";
 import { type Metrics, metrics } from "./guard/metrics.ts";
 import { redaction } from "./guard/redact.ts";
+import type { Host } from "./host.ts";
 import { createInbound } from "./inbound.ts";
 import { systemClock } from "./lib/clock.ts";
 import { JsonlFile } from "./lib/jsonl.ts";
-import { attempt, type Log } from "./lib/log.ts";
+import { attempt } from "./lib/log.ts";
 import { oneLine } from "./lib/text.ts";
 import { createAdoption } from "./peers/adopt.ts";
 import type { Outbound } from "./peers/outbound.ts";
-import type { AgentSkill } from "./protocol/types.ts";
 import { createReach, type Reach } from "./reach.ts";
 import { TaskStore } from "./tasks/store.ts";
 
@@ -43,43 +42,6 @@ export interface ServerStatus {
 	readonly callers: readonly string[];
 	/** Why it is not running, or what an operator should know. One line. */
 	readonly problem?: string;
-}
-
-/** What the live session tells about itself; it becomes the Agent Card and the registry entry. */
-export interface HostFacts {
-	readonly pid: number;
-	readonly cwd: string;
-	/** `provider/id` */
-	readonly model?: string;
-	readonly tools: readonly string[];
-	readonly skills: readonly AgentSkill[];
-	readonly sessionName?: string;
-	readonly sessionId?: string;
-	readonly piVersion: string;
-}
-
-/** What the extension needs from whatever hosts it. */
-export interface Host {
-	readonly agentDir: string;
-	readonly cwd: string;
-	readonly env: Record<string, string | undefined>;
-	/** The host trusts the repository it stands in. */
-	readonly projectTrusted: boolean;
-	/** A runner for inbound tasks under this configuration. Each server run has its own, and closes it. */
-	runner(config: Config): Runner;
-	/** Asked anew for every card. */
-	describe(): HostFacts;
-	readonly log: Log;
-	/** Asks the person in front of the session; absent when there is nobody. `signal` takes the question back. */
-	confirm?(question: string, signal: AbortSignal): Promise<boolean>;
-	/**
-	 * Lets the session's own model choose among replies ("best"): the index of the chosen one; undefined when it cannot.
-	 */
-	judge(
-		question: string,
-		replies: readonly { peer: string; text: string }[],
-		signal: AbortSignal,
-	): Promise<number | undefined>;
 }
 
 /** A running extension, from `session_start` to `session_shutdown`. */

@@ -4,7 +4,6 @@
  */
 
 import { createAgent, type LocalAgent } from "./agent/agent.ts";
-import type { Host } from "./app.ts";
 import type { HttpHandler } from "./bindings/gateway/channel.ts";
 import { allowedHosts } from "./bindings/http/gate.ts";
 import { createHandler } from "./bindings/http/handler.ts";
@@ -18,6 +17,7 @@ import { identifier } from "./guard/identity.ts";
 import type { Metrics } from "./guard/metrics.ts";
 import { rateLimited, streamsCapped, trusted, turnCapped } from "./guard/policies.ts";
 import type { Redaction } from "./guard/redact.ts";
+import type { Host } from "./host.ts";
 import type { Clock } from "./lib/clock.ts";
 import { guarded } from "./protocol/agent.ts";
 import { buildCard } from "./protocol/card.ts";

@@ -1,6 +1,5 @@
 /** The way out, put together: who can be called, and calling them. One instance for each configuration. */
 import { join } from "node:path";
-import type { Host } from "./app.ts";
 import type { Listening } from "./bindings/http/listen.ts";
 import { createHttpPool } from "./bindings/http/pool.ts";
 import type { Config } from "./config/keys.ts";
@@ -8,6 +7,7 @@ import type { AuditLog } from "./guard/audit.ts";
 import type { Metrics } from "./guard/metrics.ts";
 import type { Redaction } from "./guard/redact.ts";
 import { urlCheck } from "./guard/urls.ts";
+import type { Host } from "./host.ts";
 import type { Clock } from "./lib/clock.ts";
 import { attempt } from "./lib/log.ts";
 import type { Adopt } from "./peers/adopt.ts";

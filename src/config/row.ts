@@ -94,3 +94,6 @@ export type KeyTable = { readonly [name: string]: Row<unknown> };
 export function fallbackOf<T>(row: Row<T>, facts: Facts): T {
 	return typeof row.fallback === "function" ? (row.fallback as (facts: Facts) => T)(facts) : row.fallback;
 }
+
+/** For keys that a repository may lower. */
+export const LESS = { scope: "lower", why: "it may ask for less than you allow, never for more" } as const;

@@ -6,9 +6,10 @@ import {
 	type ToolDefinition,
 } from "@mariozechner/pi-coding-agent";
 import type { Runner, Turn } from "../agent/runner.ts";
-import type { App, Host } from "../app.ts";
+import type { App } from "../app.ts";
 import type { Config } from "../config/keys.ts";
 import type { Loaded } from "../config/load.ts";
+import type { Host } from "../host.ts";
 import type { Log } from "../lib/log.ts";
 import { describeSession } from "./describe.ts";
 import { hostOf } from "./host.ts";

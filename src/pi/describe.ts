@@ -1,6 +1,6 @@
 /** What the live session tells the world about itself. */
 import { type ExtensionAPI, type ExtensionContext, VERSION } from "@mariozechner/pi-coding-agent";
-import type { HostFacts } from "../app.ts";
+import type { HostFacts } from "../host.ts";
 import { oneLine } from "../lib/text.ts";
 import type { AgentSkill } from "../protocol/types.ts";
 import { isOurs } from "./session-resources.ts";

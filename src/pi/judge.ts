@@ -5,7 +5,7 @@ import {
 	SessionManager,
 	SettingsManager,
 } from "@mariozechner/pi-coding-agent";
-import type { Host } from "../app.ts";
+import type { Host } from "../host.ts";
 import { clip, plain } from "../lib/text.ts";
 import { markChild } from "./children.ts";
 import type { PiHost } from "./host.ts";

@@ -30,6 +30,10 @@ export interface Call {
 	/** The caller left or the deadline passed. Leaving a stream never stops a task. */
 	readonly signal: AbortSignal;
 	readonly service: ServiceParameters;
+	/** Id of the last event of a stream that the caller has seen (`Last-Event-ID`): the stream goes on after it. */
+	readonly after?: string;
+	/** W3C trace context as it arrived: `traceparent`. Checked for its form; carried, never trusted. */
+	readonly trace?: string;
 }
 
 /** What can be asked of an agent. Both methods throw `A2AError`; a stream throws before its first item when refused. */

@@ -105,12 +105,19 @@ export interface TaskArtifactUpdateEvent {
 	readonly metadata?: JsonObject;
 }
 
+/**
+ * Under this key an item of a stream carries the id of its event, `<task id>:<number>`. It is a symbol, so the id is not
+ * part of the JSON: bindings send it beside the item (the `id:` line of an event stream).
+ */
+export const eventId: unique symbol = Symbol("event id");
+
 /** §3.2.3: exactly one member. */
-export type StreamResponse =
+export type StreamResponse = { readonly [eventId]?: string } & (
 	| { readonly task: Task }
 	| { readonly message: Message }
 	| { readonly statusUpdate: TaskStatusUpdateEvent }
-	| { readonly artifactUpdate: TaskArtifactUpdateEvent };
+	| { readonly artifactUpdate: TaskArtifactUpdateEvent }
+);
 
 /** §3.1.1: exactly one member. */
 export type SendMessageResponse = { readonly task: Task } | { readonly message: Message };
