@@ -47,6 +47,8 @@ export const systemClock: Clock = { now: Date.now, after: systemAfter, sleep: sl
 export interface ManualClock extends Clock {
 	/** Moves time on by `ms`, firing what falls due in order; between two of them everything pending may run. */
 	advance(ms: number): Promise<void>;
+	/** The machine sleeps for `ms`: time goes on with no timer firing, then all that fell due fire at once. */
+	leap(ms: number): Promise<void>;
 	/** Timers that have not fired: zero when everything that was started has been stopped. */
 	readonly pending: number;
 }
@@ -63,10 +65,14 @@ export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
 	};
 	// A turn of the event loop runs every microtask there is, however long the chain.
 	const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-	return {
+	const clock: ManualClock = {
 		now: () => now,
 		after,
 		sleep: sleeper(after),
+		leap(ms) {
+			now += ms;
+			return clock.advance(0);
+		},
 		get pending() {
 			return timers.size;
 		},
@@ -78,13 +84,14 @@ export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
 				for (const entry of timers) if (entry[1].at <= end && (!next || entry[1].at < next[1].at)) next = entry;
 				if (!next) break;
 				timers.delete(next[0]);
-				now = next[1].at;
+				now = Math.max(now, next[1].at);
 				next[1].fn();
 				await settle();
 			}
 			now = end;
 		},
 	};
+	return clock;
 }
 
 /**

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -105,6 +106,86 @@ describe("peers/sources/registry", () => {
 		assert.deepEqual(await names(other), []);
 		await other.sweep();
 		assert.deepEqual(await readdir(dir), []);
+	});
+
+	/** Another session of this machine that lives as long as the test: our parent process has the part. */
+	const neighbour = (more: object) => plant(`${process.ppid}.json`, { ...facts, pid: process.ppid, ...more });
+
+	it("takes a name of its own where another session has it, and keeps it as long as it lives", async () => {
+		await mkdirp(dir);
+		await neighbour({ startedAt: facts.startedAt + 1 });
+		const mine = registry(process.pid);
+		await mine.announce({ ...facts, sessionId: "0199-aaaa-beef" });
+		assert.deepEqual((await names(registry())).sort(), ["worker", "worker-beef"]);
+		await rm(join(dir, `${process.ppid}.json`));
+		await mine.announce({ ...facts, sessionId: "0199-aaaa-beef", model: "fake/other" });
+		assert.deepEqual(await names(registry()), ["worker-beef"]);
+	});
+
+	it("finds its name again when it is resumed, and one without an id is told apart by its process", async () => {
+		await mkdirp(dir);
+		await neighbour({});
+		const first = registry(process.pid);
+		await first.announce({ ...facts, sessionId: "0199-aaaa-beef" });
+		await first.close();
+		await rm(join(dir, `${process.ppid}.json`));
+		const again = registry(process.pid);
+		await again.announce({ ...facts, sessionId: "0199-aaaa-beef" });
+		assert.deepEqual(await names(registry()), ["worker-beef"]);
+		await again.announce({ ...facts, name: "renamed", sessionId: "0199-aaaa-beef" });
+		assert.deepEqual(await names(registry()), ["renamed"]);
+		await again.close();
+		await neighbour({ name: "WORKER" });
+		await registry(process.pid).announce(facts);
+		assert.deepEqual((await names(registry())).sort(), ["WORKER", `worker-${process.pid}`]);
+	});
+
+	it("of two sessions that start at the same moment one keeps the name, the same one for both", async () => {
+		for (const [laterBy, kept] of [
+			[-1, ["worker", "worker-beef"]],
+			[1, ["worker", "worker-cafe"]],
+		] as const) {
+			const [mine, other] = [registry(process.pid), registry(process.ppid)];
+			await Promise.all([
+				mine.announce({ ...facts, sessionId: "0199-beef" }),
+				other.announce({ ...facts, startedAt: facts.startedAt + laterBy, sessionId: "0199-cafe" }),
+			]);
+			assert.deepEqual((await names(registry())).sort(), kept);
+			await Promise.all([mine.close(), other.close()]);
+			await rm(join(dir, "names.json"));
+		}
+	});
+
+	it("takes a file of names that is broken for none, and mends it", async () => {
+		await mkdirp(dir);
+		await neighbour({});
+		for (const broken of ["{", "[[1,2],[], null]", "7"]) {
+			await writeFile(join(dir, "names.json"), broken);
+			const mine = registry(process.pid);
+			await mine.announce({ ...facts, sessionId: "0199-beef" });
+			await mine.close();
+			assert.equal(
+				JSON.parse(await readFile(join(dir, "names.json"), "utf8"))
+					.at(-1)
+					.at(-1),
+				"worker-beef",
+			);
+		}
+	});
+
+	it("evicts nobody when the machine wakes from sleep", async () => {
+		await registry(process.pid).announce(facts);
+		await neighbour({ name: "neighbour" });
+		assert.equal((await names(registry())).length, 2);
+		// Asleep: no timer fires, and then all of them at once.
+		await clock.leap(8 * 3_600_000);
+		await eventually(async () => assert.equal(clock.pending, 1, "our own heartbeat and sweep are done"));
+		assert.ok(existsSync(join(dir, `${process.ppid}.json`)));
+		await neighbour({ name: "neighbour" });
+		await clock.advance(120_000);
+		await utimes(join(dir, `${process.ppid}.json`), clock.now() / 1000 - 61, clock.now() / 1000 - 61);
+		await clock.advance(15_000);
+		await eventually(async () => assert.equal(existsSync(join(dir, `${process.ppid}.json`)), false));
 	});
 
 	it("comes back when another session took its file for stale", async () => {

@@ -19,6 +19,8 @@ export interface Announcement {
 	readonly skills: readonly Pick<AgentSkill, "id" | "name" | "tags">[];
 	/** Milliseconds since the epoch when the session began. */
 	readonly startedAt: number;
+	/** Id of the Pi session, by which it finds its name again. Not written down for others. */
+	readonly sessionId?: string | undefined;
 }
 
 /** A file as it was found. */

@@ -7,8 +7,10 @@ import { type Clock, every } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/errno.ts";
 import { writeJson } from "../../lib/files.ts";
 import { attempt, type Log } from "../../lib/log.ts";
+import { folded } from "../names.ts";
 import type { Peer, Source } from "../peer.ts";
-import { type Announcement, type Found, readEntry } from "./entries.ts";
+import { type Announcement, type Entry, type Found, readEntry } from "./entries.ts";
+import { ownName, rememberedNames } from "./own-name.ts";
 import { isSameProcess, processFacts } from "./processes.ts";
 
 export type { Announcement } from "./entries.ts";
@@ -26,7 +28,10 @@ export interface RegistryOptions {
 }
 
 export interface Registry extends Source {
-	/** Writes our entry, or writes it anew with other facts, and keeps it fresh until `withdraw` or `close`. */
+	/**
+	 * Writes our entry, or writes it anew with other facts, and keeps it fresh until `withdraw` or `close`. Where another
+	 * session has the name already, ours gets a mark, so that a name means one session as long as that lives.
+	 */
 	announce(facts: Announcement): Promise<void>;
 	/** Removes our entry. May be called when there is none. */
 	withdraw(): Promise<void>;
@@ -40,8 +45,14 @@ const MAX_FILES = 500;
 export function fromRegistry(options: RegistryOptions): Registry {
 	const { dir, pid, clock, ttlMs, log } = options;
 	const own = `${dir}/${pid}.json`;
+	const remembered = rememberedNames(`${dir}/names.json`);
 	let announced: Announcement | undefined;
+	/** The name that we have, and the one of the settings that it was made from. */
+	let ours: { readonly name: string; readonly from: string } | undefined;
 	let beating: AbortController | undefined;
+	/** When our heart last beat, and until when others may be late because nobody's did. */
+	let beat = 0;
+	let awake = 0;
 	let last: Promise<unknown> = Promise.resolve();
 
 	/** One change of our file at a time: a late heartbeat must not bring back what was withdrawn. */
@@ -56,18 +67,52 @@ export function fromRegistry(options: RegistryOptions): Registry {
 		await utimes(own, now, now);
 	}
 
+	/** Live namesakes that were there before us. */
+	async function earlier(name: string, startedAt: number): Promise<readonly Peer[]> {
+		const others = (await Promise.all((await found()).map(entryIfLive))).flatMap((each) => each ?? []);
+		const isBefore = ({ peer, startedAt: other = 0 }: Entry) =>
+			other < startedAt || (other === startedAt && (peer.pid ?? 0) < pid);
+		return others.filter((each) => folded(each.peer.name) === folded(name) && isBefore(each)).map(({ peer }) => peer);
+	}
+
+	async function nameFor({ name, sessionId }: Announcement): Promise<string> {
+		if (ours?.from === name) return ours.name;
+		const wish = { name, sessionId, pid };
+		const before = sessionId === undefined ? undefined : await remembered.before(wish);
+		const taken = (await Promise.all((await found()).map(live))).flat().map((peer) => peer.name);
+		return ownName(wish, before, taken);
+	}
+
+	/** Two sessions that start at once may have taken one name: the later one gives way. */
 	async function write(facts: Announcement): Promise<void> {
+		let name = await nameFor(facts);
+		await put(facts, name);
+		const rivals = await earlier(name, facts.startedAt);
+		if (rivals.length > 0) {
+			name = ownName({ name: facts.name, sessionId: facts.sessionId, pid }, undefined, [name, facts.name]);
+			await put(facts, name);
+		}
+		ours = { name, from: facts.name };
+		const { sessionId } = facts;
+		if (name === facts.name || sessionId === undefined) return;
+		await attempt("remember the name of this session", () => remembered.keep(sessionId, name), log);
+	}
+
+	async function put(facts: Announcement, name: string): Promise<void> {
 		const { ticks } = await processFacts(pid);
-		const { name, url, cwd, model, tools, skills, startedAt } = facts;
+		const { url, cwd, model, tools, skills, startedAt } = facts;
 		const shown = skills.map((skill) => ({ id: skill.id, name: skill.name, tags: skill.tags }));
 		await writeJson(own, { name, url, pid, cwd, model, tools, skills: shown, startedAt, ticks });
 		await chmod(dir, 0o700);
 		await touch();
 	}
 
-	async function beat(): Promise<void> {
+	async function beats(): Promise<void> {
 		const facts = announced;
 		if (!facts) return;
+		const now = clock.now();
+		if (now - beat > ttlMs) awake = now + ttlMs;
+		beat = now;
 		try {
 			await touch();
 		} catch (error) {
@@ -87,12 +132,23 @@ export function fromRegistry(options: RegistryOptions): Registry {
 		return (await Promise.all(read)).flatMap((each) => each ?? []);
 	}
 
-	/** A time far ahead is no heartbeat either: it would stay fresh for ever. */
-	const isFresh = (file: Found) => Math.abs(clock.now() - file.modified) <= ttlMs;
+	/**
+	 * A time far ahead is no heartbeat either: it would stay fresh for ever. After this machine slept all are behind; until
+	 * each has had the time to beat again, none counts as silent.
+	 */
+	function isFresh(file: Found): boolean {
+		const now = clock.now();
+		return Math.abs(now - file.modified) <= ttlMs || (now < awake && file.modified <= now);
+	}
+
+	async function entryIfLive(file: Found): Promise<Entry | undefined> {
+		if (!file.entry || file.pid === pid || !isFresh(file)) return undefined;
+		return isSameProcess(await processFacts(file.pid), file.entry) ? file.entry : undefined;
+	}
 
 	async function live(file: Found): Promise<Peer[]> {
-		if (!file.entry || file.pid === pid || !isFresh(file)) return [];
-		return isSameProcess(await processFacts(file.pid), file.entry) ? [file.entry.peer] : [];
+		const entry = await entryIfLive(file);
+		return entry ? [entry.peer] : [];
 	}
 
 	async function sweep(): Promise<void> {
@@ -106,6 +162,7 @@ export function fromRegistry(options: RegistryOptions): Registry {
 
 	async function withdraw(): Promise<void> {
 		announced = undefined;
+		ours = undefined;
 		beating?.abort();
 		beating = undefined;
 		await inTurn(() => rm(own, { force: true }));
@@ -121,8 +178,9 @@ export function fromRegistry(options: RegistryOptions): Registry {
 			await inTurn(() => write(facts));
 			if (beating || announced !== facts) return;
 			beating = new AbortController();
+			beat = clock.now();
 			const tick = async () => {
-				await inTurn(beat);
+				await inTurn(beats);
 				await sweep();
 			};
 			every(clock, options.heartbeatMs, tick, beating.signal, (error) =>
