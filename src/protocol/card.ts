@@ -19,7 +19,7 @@ export interface CardFacts {
 	readonly extended: boolean;
 	readonly extensions?: readonly AgentExtension[];
 	readonly metadata?: JsonObject;
-	/** The JSON-RPC endpoint serves 0.3 as well. */
+	/** 0.3 is served as well, at the same addresses. */
 	readonly v03: boolean;
 	/** Media types taken and given; text and JSON, and text, when not said. */
 	readonly inputModes?: readonly string[];
@@ -64,6 +64,9 @@ export function buildCard(facts: CardFacts): AgentCard {
 		{ ...rpc, protocolVersion: "1.0" },
 		...(facts.restUrl ? [{ url: facts.restUrl, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" }] : []),
 		...(facts.v03 ? [{ ...rpc, protocolVersion: "0.3" }] : []),
+		...(facts.v03 && facts.restUrl
+			? [{ url: facts.restUrl, protocolBinding: "HTTP+JSON", protocolVersion: "0.3" }]
+			: []),
 	];
 	return {
 		name: facts.name,

@@ -97,4 +97,30 @@ describe("the served agent card", () => {
 		assert.equal((await ask("https://example.com/unknown")).headers.get("a2a-extensions"), null);
 		await open.close();
 	});
+
+	it("refuses a call that does not name an extension which the card requires, on both bindings", async () => {
+		const uri = "https://example.com/must";
+		const open = await serve({ agent: new ScriptedAgent(), extensions: [{ uri, required: true }] });
+		const params = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo x" }] } };
+		const rest = (headers: Record<string, string>) =>
+			fetch(new URL("/rest/message:send", open.url), {
+				method: "POST",
+				headers: { "content-type": "application/json", "a2a-version": "1.0", ...headers },
+				body: JSON.stringify(params),
+			});
+		try {
+			const said = await (await rest({})).text();
+			assert.match(said, /EXTENSION_SUPPORT_REQUIRED/);
+			assert.match(said, /https:\/\/example\.com\/must/);
+			assert.equal((await rest({ "a2a-extensions": uri })).status, 200);
+			const refused = await rpc(open.url, "SendMessage", params, {});
+			assert.match(JSON.stringify(refused), /-32008/);
+			assert.equal(
+				(await rpc(open.url, "SendMessage", params, { "a2a-extensions": uri })).headers.get("a2a-extensions"),
+				uri,
+			);
+		} finally {
+			await open.close();
+		}
+	});
 });

@@ -25,6 +25,7 @@ describe("buildCard", () => {
 			{ ...rpc, protocolVersion: "1.0" },
 			{ url: "http://127.0.0.1:9910/v1", protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
 			{ ...rpc, protocolVersion: "0.3" },
+			{ url: "http://127.0.0.1:9910/v1", protocolBinding: "HTTP+JSON", protocolVersion: "0.3" },
 		]);
 		assert.deepEqual(buildCard({ ...FACTS, v03: false }).supportedInterfaces, [{ ...rpc, protocolVersion: "1.0" }]);
 	});

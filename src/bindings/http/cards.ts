@@ -1,15 +1,26 @@
 /** Finding and reading a peer's agent card (§8.2, §8.6.2). */
+import { type CardKey, thumbprint } from "../../guard/card-keys.ts";
 import { oneLine } from "../../lib/text.ts";
-import { decodeCard } from "../../protocol/decode.ts";
 import { A2AError } from "../../protocol/errors.ts";
-import { parseJson } from "../../protocol/json.ts";
-import type { AgentCard } from "../../protocol/types.ts";
+import type { FoundCard } from "../binding.ts";
 import { refusal } from "./answer.ts";
+import { lifetimeOf } from "./card-age.ts";
+import { BadSignature, publishedKeys, type TrustedCard, trustedCard } from "./card-trust.ts";
 import { type Answer, place } from "./exchange.ts";
 import { type Fetching, httpRequest } from "./fetch.ts";
 import { essence } from "./gate.ts";
 import { Limit, seconds } from "./limits.ts";
-import type { KeptCard } from "./pool.ts";
+import type { FetchedCard, KeptCard } from "./pool.ts";
+
+/** What the operator wrote down of a peer's card. */
+export interface CardWish {
+	/** The card's own address, when it is none of the usual ones. */
+	readonly url?: URL | undefined;
+	/** The card itself, as JSON text: the peer is not asked for one. */
+	readonly text?: string | undefined;
+	/** Who may have signed it; with any, no other card is taken. */
+	readonly keys?: readonly CardKey[] | undefined;
+}
 
 export interface CardRequest extends Fetching {
 	/** A base URL, an endpoint, or the card's own URL. */
@@ -20,14 +31,15 @@ export interface CardRequest extends Fetching {
 	readonly headers: Readonly<Record<string, string>>;
 	/** Never look above the path of `url`: what is there is somebody else's. */
 	readonly pinned?: boolean;
+	readonly card?: CardWish | undefined;
 	readonly signal: AbortSignal;
 }
 
-const MAX_CARD_BYTES = 1024 * 1024;
+const MAX_CARD_BYTES = 256 * 1024;
 /** For all of it: a peer that trickles its card byte by byte gets no more. */
 const CARD_MS = 10_000;
-const DEFAULT_AGE_MS = 60_000;
-const LONGEST_AGE_MS = 3_600_000;
+/** How long a peer is taken to have no card, and a failing one to have no newer card, before it is asked again. */
+const AGAIN_MS = 30_000;
 
 const NAME = ".well-known/agent-card.json";
 /** Its name before 0.3. */
@@ -51,78 +63,133 @@ export function cardUrls(url: URL, pinned: boolean): readonly URL[] {
 }
 
 /**
- * The card of a peer, from the pool while it is fresh; `undefined` when there is none at any place. Throws when one is
- * there but broken, too large, too slow, or refused (`UnauthorizedError`), and when the peer cannot be reached.
+ * The card of a peer, from the pool while it is fresh; `undefined` when there is none at any place. Callers that ask at
+ * the same time share one lookup. Throws when a card is there but broken, too large, too slow, badly signed, or refused
+ * (`UnauthorizedError`), when it is missing where somebody said it is, and when the peer cannot be reached.
  */
-export async function fetchCard(request: CardRequest): Promise<{ card: AgentCard; url: URL } | undefined> {
-	const { pool, clock } = request;
-	const key = JSON.stringify([request.url.href, request.token !== undefined]);
+export async function fetchCard(request: CardRequest): Promise<FoundCard | undefined> {
+	const { pool, clock, card: wish = {} } = request;
+	if (wish.text !== undefined) {
+		const options = { keys: wish.keys ?? [], where: "in the settings" };
+		return {
+			from: "settings",
+			...(await trusting(() => trustedCard(wish.text ?? "", options), "What is written down")),
+		};
+	}
+	const signers = wish.keys?.map(({ key, kid }) => [kid, thumbprint(key)]);
+	const key = JSON.stringify([request.url.href, wish.url?.href, request.token, request.pinned, signers]);
 	const kept = pool.cards.get(key);
-	if (kept && kept.freshUntil > clock.now()) return kept;
+	if (kept && kept.freshUntil > clock.now()) return foundIn(kept, kept.card && kept.stale ? "stale" : "cache", request);
+	const fetched = await pool.lookups.join(
+		key,
+		async (signal) => {
+			const found = await lookUp({ ...request, signal }, kept?.card ? kept : undefined);
+			if (found.card && !found.keep) pool.cards.delete(key);
+			else pool.cards.set(key, found);
+			return found;
+		},
+		request.signal,
+	);
+	return foundIn(fetched, fetched.card && fetched.stale ? "stale" : "peer", request);
+}
+
+function foundIn(kept: KeptCard, from: FoundCard["from"], { card: wish, url }: CardRequest): FoundCard | undefined {
+	if (kept.card) return { card: kept.card, from, url: kept.url, signature: kept.signature };
+	const where = wish?.url ? place(wish.url) : place(url);
+	if (wish?.url) throw new A2AError("InvalidAgentResponseError", `There is no agent card at ${where}, its cardUrl`);
+	if (!wish?.keys?.length) return undefined;
+	const text = `There is no agent card at ${where}, but keys are written down for it (cardKeys). Nothing was sent`;
+	throw new A2AError("InvalidAgentResponseError", text);
+}
+
+/** Asks at every place where the card may be. */
+async function lookUp(request: CardRequest, kept: FetchedCard | undefined): Promise<KeptCard> {
+	const { clock, card: wish } = request;
 	const limit = new Limit(clock, request.signal);
 	const slow = `The agent card of ${place(request.url)} did not arrive within ${seconds(CARD_MS)}, our own limit`;
 	limit.set(CARD_MS, () => new A2AError("PeerTimeoutError", slow));
 	try {
-		const places = [...(kept ? [kept.url] : []), ...cardUrls(request.url, request.pinned ?? false)];
-		for (const url of places) {
+		const usual = wish?.url ? [wish.url] : cardUrls(request.url, request.pinned ?? false);
+		for (const url of kept ? [kept.url, ...usual] : usual) {
 			const found = await read(url, request, kept, limit.signal);
-			if (!found) continue;
-			pool.cards.set(key, found);
-			return found;
+			if (found) return found;
 		}
-		return undefined;
+		return { card: undefined, freshUntil: clock.now() + AGAIN_MS };
 	} finally {
 		limit.release();
 	}
+}
+
+/** Headers that ask for a card only when it is another one than that which is here. */
+function unless(kept: FetchedCard | undefined): Readonly<Record<string, string>> {
+	return {
+		...(kept?.etag ? { "if-none-match": kept.etag } : {}),
+		...(kept?.lastModified && !kept.etag ? { "if-modified-since": kept.lastModified } : {}),
+	};
 }
 
 /** One place. `undefined`: there is no card here. */
 async function read(
 	url: URL,
 	request: CardRequest,
-	kept: KeptCard | undefined,
+	kept: FetchedCard | undefined,
 	signal: AbortSignal,
-): Promise<KeptCard | undefined> {
-	const headers = {
-		...request.headers,
-		accept: "application/json",
-		...(kept?.etag ? { "if-none-match": kept.etag } : {}),
-	};
-	let answer = await httpRequest({ method: "GET", url, headers }, request, signal);
-	if (answer.status === 401 && request.token !== undefined) {
+): Promise<FetchedCard | undefined> {
+	const { clock, token } = request;
+	const standIn = kept && kept.staleUntil > clock.now() ? kept : undefined;
+	// Who has something to stand in for it need not try again and again.
+	const how = standIn ? { ...request, retryAttempts: 0 } : request;
+	const headers = { ...request.headers, accept: "application/json", ...unless(kept) };
+	let answer = await httpRequest({ method: "GET", url, headers }, how, signal);
+	if (answer.status === 401 && token !== undefined && url.origin === request.url.origin) {
 		answer.drop();
-		const authorization = `Bearer ${request.token}`;
-		answer = await httpRequest({ method: "GET", url, headers: { ...headers, authorization } }, request, signal);
+		const authorization = `Bearer ${token}`;
+		answer = await httpRequest({ method: "GET", url, headers: { ...headers, authorization } }, how, signal);
 	}
-	const freshUntil = request.clock.now() + ageOf(answer);
+	const now = clock.now();
+	if (answer.status >= 500 && standIn) {
+		answer.drop();
+		return { ...standIn, freshUntil: Math.min(now + AGAIN_MS, standIn.staleUntil), stale: true };
+	}
+	const said = { url: answer.url, ...lifetimeOf(answer, now), lastModified: answer.headers["last-modified"] };
 	if (answer.status === 304 && kept) {
 		answer.drop();
-		return { ...kept, freshUntil };
+		const { card, signature, etag, lastModified } = kept;
+		return {
+			...said,
+			card,
+			signature,
+			etag: answer.headers.etag ?? etag,
+			lastModified: said.lastModified ?? lastModified,
+		};
 	}
 	if (answer.status === 404 || answer.status === 405 || answer.status === 410) {
 		answer.drop();
 		return undefined;
 	}
 	const bytes = await answer.bytes(MAX_CARD_BYTES);
-	if (answer.status !== 200) throw refusal(answer, bytes, "its agent card", request.clock.now());
-	return { card: cardIn(bytes, answer), url: answer.url, etag: answer.headers.etag, freshUntil };
+	if (answer.status !== 200) throw refusal(answer, bytes, "its agent card", now);
+	return { ...said, ...(await cardIn(bytes, answer, request, signal)), etag: answer.headers.etag };
 }
 
-function cardIn(bytes: Buffer, answer: Answer): AgentCard {
+function cardIn(bytes: Buffer, answer: Answer, request: CardRequest, signal: AbortSignal): Promise<TrustedCard> {
+	const type = essence(answer.headers["content-type"]) || "no content type";
+	const published = (jku: string) => publishedKeys(jku, answer.url, request, signal);
+	const options = { keys: request.card?.keys ?? [], where: `at ${place(answer.url)}`, published };
+	return trusting(
+		() => trustedCard(bytes.toString("utf8"), options),
+		`What ${place(answer.url)} serves (${oneLine(type, 60)})`,
+	);
+}
+
+/** `work`; an error says what could not be used. */
+async function trusting(work: () => Promise<TrustedCard>, what: string): Promise<TrustedCard> {
 	try {
-		return decodeCard(parseJson(bytes.toString("utf8")));
+		return await work();
 	} catch (error) {
-		const type = essence(answer.headers["content-type"]) || "no content type";
+		if (error instanceof BadSignature) throw error;
 		const why = error instanceof A2AError ? error.message : "it could not be read";
-		const text = `What ${place(answer.url)} serves (${oneLine(type, 60)}) is no agent card: ${oneLine(why, 200)}`;
+		const text = `${what} is no agent card: ${oneLine(why, 200)}`;
 		throw new A2AError("InvalidAgentResponseError", text, { cause: error });
 	}
-}
-
-/** How long the card may be used without asking, in milliseconds. */
-function ageOf(answer: Answer): number {
-	const control = answer.headers["cache-control"]?.toLowerCase() ?? "";
-	if (/\bno-(?:store|cache)\b/.test(control)) return 0;
-	const age = /\bmax-age=(\d+)/.exec(control)?.[1];
-	return age === undefined ? DEFAULT_AGE_MS : Math.min(Number(age) * 1000, LONGEST_AGE_MS);
 }

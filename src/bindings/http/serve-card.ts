@@ -11,40 +11,40 @@ export const CARD_PATHS = ["/.well-known/agent-card.json", "/.well-known/agent.j
 /** Seconds for which a reader may keep the card. */
 const MAX_AGE = 60;
 
+/** The version whose members it has. */
+type Form = "1.0" | "0.3" | "both";
+
 /** A card as it goes out. */
 interface Page {
-	/** The card it was made of, as JSON. */
-	readonly source: string;
 	readonly body: string;
 	readonly etag: string;
 }
 
-/** The reply to a reader that sent these two headers. Cards change seldom: what was made of the last one is kept. */
+/** The reply to a reader that sent these two headers. What was made of a card is kept for as long as the card is. */
 export type CardReplies = (card: AgentCard, version: string | undefined, ifNoneMatch: string | undefined) => HttpReply;
 
 /** Replies with cards. */
 export function createCardReplies(): CardReplies {
-	const pages = new Map<string, Page>();
+	const pages = new WeakMap<AgentCard, Map<Form, Page>>();
 	return (card, version, ifNoneMatch) => {
 		const asked = majorMinor(version ?? "") ?? "";
-		const form = asked === "1.0" || asked === "0.3" ? asked : "both";
-		const source = JSON.stringify(card);
-		const kept = pages.get(form);
-		const page = kept?.source === source ? kept : pageOf(card, form, source);
-		pages.set(form, page);
+		const form: Form = asked === "1.0" || asked === "0.3" ? asked : "both";
+		const made = pages.get(card) ?? new Map<Form, Page>();
+		const page = made.get(form) ?? pageOf(card, form);
+		pages.set(card, made.set(form, page));
 		const headers = { etag: page.etag, "cache-control": `public, max-age=${MAX_AGE}`, vary: "A2A-Version" };
 		if (matches(ifNoneMatch, page.etag)) return { status: 304, headers, body: "" };
 		return { status: 200, headers: { "content-type": "application/json", ...headers }, body: page.body };
 	};
 }
 
-function pageOf(card: AgentCard, form: "1.0" | "0.3" | "both", source: string): Page {
+function pageOf(card: AgentCard, form: Form): Page {
 	const body = JSON.stringify(formFor(card, form));
-	return { source, body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
+	return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
 }
 
 /** Whoever names a version gets its form. Whoever names none may be of either, and gets a card that both can read. */
-function formFor(card: AgentCard, form: "1.0" | "0.3" | "both"): object {
+function formFor(card: AgentCard, form: Form): object {
 	if (form === "1.0" || !speaksV03(card)) return card;
 	const old = downcastCard(card);
 	return form === "0.3" ? old : forBoth(old, card);
