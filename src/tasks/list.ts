@@ -45,12 +45,6 @@ function readToken(text: string, now: number): Cursor {
 	return cursor;
 }
 
-function count(order: Order<TaskLog>, moment: number, matches: (log: TaskLog) => boolean): number {
-	let found = 0;
-	for (const { item } of order.walk(moment, Number.POSITIVE_INFINITY)) if (matches(item)) found += 1;
-	return found;
-}
-
 /**
  * One page of the tasks in `order`. A walk through pages shows the tasks of its beginning, each once, in the order of
  * its beginning. Throws InvalidParamsError for a bad size, token, time or history length.
@@ -89,6 +83,6 @@ export function listPage(order: Order<TaskLog>, request: ListTasksRequest): List
 		}),
 		nextPageToken: last && more ? token({ moment: cursor.moment, touched: last.touched }) : "",
 		pageSize,
-		totalSize: filtered ? count(order, cursor.moment, matches) : order.size,
+		totalSize: filtered ? order.count(cursor.moment, matches) : order.size,
 	};
 }

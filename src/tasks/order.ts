@@ -1,8 +1,14 @@
 /** How many touches back a moment is remembered exactly; further back, an item touched since may be left out. */
 const REMEMBERED = 4096;
 
-interface Entry<T> {
+interface Slot<T> {
 	readonly item: T;
+	/** Its last touch; undefined once it has been deleted. */
+	last: Entry<T> | undefined;
+}
+
+interface Entry<T> {
+	readonly slot: Slot<T>;
 	/** The touch that made this entry, and the next touch of the same item. */
 	readonly touched: number;
 	superseded: number;
@@ -14,7 +20,7 @@ interface Entry<T> {
  * what is kept.
  */
 export class Order<T> {
-	readonly #current = new Map<T, Entry<T>>();
+	readonly #slots = new Map<T, Slot<T>>();
 	/** By `touched`, ascending. */
 	#entries: Entry<T>[] = [];
 	#now = 0;
@@ -25,30 +31,43 @@ export class Order<T> {
 	}
 
 	get size(): number {
-		return this.#current.size;
+		return this.#slots.size;
 	}
 
-	/** Puts `item` in front. */
-	touch(item: T): void {
-		this.#now += 1;
-		const before = this.#current.get(item);
-		if (before) before.superseded = this.#now;
-		const entry = { item, touched: this.#now, superseded: Number.POSITIVE_INFINITY };
-		this.#current.set(item, entry);
-		this.#entries.push(entry);
-		if (this.#entries.length > 2 * (this.#current.size + REMEMBERED)) this.#tidy();
+	/** Puts `item` in front. `at`: the touch that it was in an earlier life of this order, when that is known. */
+	touch(item: T, at = 0): void {
+		this.#now = Math.max(this.#now + 1, at);
+		const known = this.#slots.get(item);
+		const slot: Slot<T> = known ?? { item, last: undefined };
+		if (!known) this.#slots.set(item, slot);
+		if (slot.last) slot.last.superseded = this.#now;
+		slot.last = { slot, touched: this.#now, superseded: Number.POSITIVE_INFINITY };
+		this.#entries.push(slot.last);
+		if (this.#entries.length > 2 * (this.#slots.size + REMEMBERED)) this.#tidy();
 	}
 
 	delete(item: T): void {
-		this.#current.delete(item);
+		const slot = this.#slots.get(item);
+		if (slot) slot.last = undefined;
+		this.#slots.delete(item);
 	}
 
 	/** What was there at `moment`, last touched first, from just below the touch `below` on. */
 	*walk(moment: number, below: number): Generator<{ readonly item: T; readonly touched: number }> {
 		for (let at = this.#place(Math.min(moment, below - 1)); at >= 0; at--) {
 			const entry = this.#entries[at];
-			if (entry && entry.superseded > moment && this.#current.has(entry.item)) yield entry;
+			if (entry?.slot.last && entry.superseded > moment) yield { item: entry.slot.item, touched: entry.touched };
 		}
+	}
+
+	/** How many of those that were there at `moment` match. */
+	count(moment: number, matches: (item: T) => boolean): number {
+		let found = 0;
+		for (let at = this.#place(moment); at >= 0; at--) {
+			const entry = this.#entries[at];
+			if (entry?.slot.last && entry.superseded > moment && matches(entry.slot.item)) found += 1;
+		}
+		return found;
 	}
 
 	/** Index of the last entry that is not younger than the touch. */
@@ -65,6 +84,6 @@ export class Order<T> {
 
 	#tidy(): void {
 		const since = this.#now - REMEMBERED;
-		this.#entries = this.#entries.filter((entry) => entry.superseded > since && this.#current.has(entry.item));
+		this.#entries = this.#entries.filter((entry) => entry.superseded > since && entry.slot.last);
 	}
 }

@@ -3,10 +3,12 @@ import type { Clock } from "../lib/clock.ts";
 import { type Log, nullLog } from "../lib/log.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { isInterrupted, isTerminal } from "../protocol/task.ts";
-import type { ListTasksRequest, ListTasksResponse, Message, TaskId } from "../protocol/types.ts";
+import type { Json, ListTasksRequest, ListTasksResponse, Message, TaskId } from "../protocol/types.ts";
+import type { Journal } from "./journal.ts";
 import { listPage } from "./list.ts";
 import { type Opening, type Reader, TaskLog } from "./log.ts";
 import { Order } from "./order.ts";
+import { type SentLimits, SentMessages, slack } from "./sent.ts";
 
 /** A message that was sent again: one id, one content, no other task or context. Clients that reuse ids differ here. */
 function isSame(sent: Message, again: Message): boolean {
@@ -15,10 +17,26 @@ function isSame(sent: Message, again: Message): boolean {
 	return JSON.stringify([sent.parts, sent.metadata]) === JSON.stringify([again.parts, again.metadata]);
 }
 
-const messageKey = (owner: string, messageId: string): string => JSON.stringify([owner, messageId]);
+/** How many ended tasks are remembered, and for how long; read at each use. */
+export interface StoreLimits {
+	/** Ended tasks held in memory. */
+	readonly maxFinished: number;
+	/** Ended tasks that can be asked for; those beyond `maxFinished` are read from the journal. */
+	readonly maxKept?: number;
+	/** Bytes of ended tasks in the journal. */
+	readonly maxBytes?: number;
+	/** Milliseconds since its end after which a task is forgotten. */
+	readonly maxAgeMs?: number;
+	/** How a message that is sent again is known. */
+	readonly sent?: SentLimits;
+}
+
+/** Ended tasks whose latest events are kept, for readers whose connection broke at the end. */
+const REJOINED = 64;
+const FOR_EVER: SentLimits = { windowMs: Number.POSITIVE_INFINITY, size: 10_000 };
 
 export class TaskStore {
-	readonly #maxFinished: number;
+	readonly #limits: StoreLimits;
 	readonly #clock: Clock;
 	readonly #log: Log;
 	readonly #logs = new Map<TaskId, TaskLog>();
@@ -26,33 +44,69 @@ export class TaskStore {
 	/** By owner, oldest end first. */
 	readonly #finished = new Map<string, Set<TaskLog>>();
 	#ended = 0;
-	readonly #messages = new Map<string, TaskLog>();
+	/** Ended tasks that are in memory, oldest end first. */
+	readonly #resident = new Set<TaskLog>();
+	readonly #rejoined: TaskLog[] = [];
+	readonly #sent: SentMessages;
 	readonly #openers = new Set<(log: TaskLog) => void>();
+	#journal: Journal | undefined;
 
 	/**
-	 * `maxFinished`: how many ended tasks are kept; beyond it, of the owner that has most of them the one that ended
-	 * first is forgotten, so that nobody crowds out the tasks of others.
+	 * Beyond `maxFinished` (with a journal: `maxKept`), of the owner that has most ended tasks the one that ended first is
+	 * forgotten, so that nobody crowds out the tasks of others.
 	 */
-	constructor(parts: { readonly maxFinished: number; readonly clock: Clock; readonly log?: Log }) {
-		this.#maxFinished = parts.maxFinished;
+	constructor(parts: { readonly limits: StoreLimits; readonly clock: Clock; readonly log?: Log }) {
+		this.#limits = parts.limits;
 		this.#clock = parts.clock;
 		this.#log = parts.log ?? nullLog;
+		this.#sent = new SentMessages(parts.limits.sent ?? FOR_EVER, parts.clock);
 	}
 
 	/** A new task in SUBMITTED. Those who asked for it by `onOpen` are told before anything happens to it. */
 	open(opening: Opening): TaskLog {
 		const log = new TaskLog(opening, this.#clock, this.#log);
 		this.#logs.set(log.id, log);
-		this.#order(log.owner).touch(log);
-		log.on(this.#follow);
-		for (const opener of this.#openers) {
-			try {
-				opener(log);
-			} catch (error) {
-				this.#log.warn(`A reader of new tasks failed on ${log.id}`, error);
-			}
-		}
+		this.#touch(log);
+		this.#follow(log);
 		return log;
+	}
+
+	/**
+	 * Takes over the tasks of a journal, and writes everything into it from now on; tasks that are here already are carried
+	 * over. Throws what reading it throws, and then nothing has changed.
+	 */
+	adopt(journal: Journal): void {
+		const here = this.all();
+		const loaded = journal.load();
+		const unfinished: TaskLog[] = [];
+		for (const { opening, kept, messages } of loaded) {
+			if (this.#logs.has(opening.id)) continue;
+			const log = new TaskLog(opening, this.#clock, this.#log, kept);
+			this.#logs.set(log.id, log);
+			this.#touch(log, kept.touched);
+			for (const id of messages) this.#sent.add(log.owner, id, log.id, kept.changed);
+			if (isTerminal(log.state)) {
+				log.rest(() => journal.read(log));
+				this.#end(log);
+			} else unfinished.push(log);
+		}
+		this.#journal = journal;
+		this.#recall(journal);
+		for (const log of here) if (!journal.holds(log)) journal.carry(log);
+		for (const log of unfinished) this.#follow(log);
+		for (const finished of [...this.#finished.values()]) this.#age(finished);
+		this.#bound();
+	}
+
+	/** Writes nothing down any more; what the journal alone has cannot be asked for from now on. */
+	leave(): void {
+		for (const log of this.all()) if (isTerminal(log.state) && !this.#resident.has(log)) this.#remove(log);
+		this.#journal = undefined;
+	}
+
+	/** Resolves when all that has happened is with the system; undefined when there is nothing to wait for. */
+	written(): Promise<void> | undefined {
+		return this.#journal?.written();
 	}
 
 	/** The owner's task. Throws TaskNotFoundError, in the same words for a task of somebody else (§13.1). */
@@ -64,7 +118,8 @@ export class TaskStore {
 
 	/** The task that a message of this caller with the same id and content joined before (§3.3.1). */
 	withMessage(owner: string, message: Message): TaskLog | undefined {
-		const log = this.#messages.get(messageKey(owner, message.messageId));
+		const id = this.#sent.taskOf(owner, message.messageId);
+		const log = id === undefined ? undefined : this.#logs.get(id);
 		return log?.task.history?.some((sent) => isSame(sent, message)) ? log : undefined;
 	}
 
@@ -75,7 +130,12 @@ export class TaskStore {
 
 	/** Tasks that somebody works on or that wait for their turn, oldest first. */
 	running(): TaskLog[] {
-		return this.all().filter((log) => !isTerminal(log.state) && !isInterrupted(log.state));
+		return this.unfinished().filter((log) => !isInterrupted(log.state));
+	}
+
+	/** Tasks that have not ended, oldest first. */
+	unfinished(): TaskLog[] {
+		return this.all().filter((log) => !isTerminal(log.state));
 	}
 
 	/** Every task that is kept, oldest first. */
@@ -95,47 +155,132 @@ export class TaskStore {
 		return () => void this.#openers.delete(reader);
 	}
 
+	/** Keeps `note` with a task until that ends, also after a restart. */
+	keep(log: TaskLog, note: Json): void {
+		log.note = note;
+		this.#journal?.note(log);
+	}
+
 	/** Forgets a task, as if it had never been. */
 	drop(log: TaskLog): void {
+		this.#journal?.forget(log);
+		this.#remove(log);
+	}
+
+	#remove(log: TaskLog): void {
 		this.#logs.delete(log.id);
+		this.#resident.delete(log);
 		const finished = this.#finished.get(log.owner);
 		if (finished?.delete(log)) this.#ended -= 1;
 		if (finished?.size === 0) this.#finished.delete(log.owner);
-		for (const message of log.task.history ?? []) {
-			const key = messageKey(log.owner, message.messageId);
-			if (this.#messages.get(key) === log) this.#messages.delete(key);
-		}
 		const order = this.#orders.get(log.owner);
 		order?.delete(log);
-		if (order?.size === 0) this.#orders.delete(log.owner);
+		if (order?.size !== 0) return;
+		this.#orders.delete(log.owner);
+		this.#sent.forgetAll(log.owner);
 	}
 
-	#order(owner: string): Order<TaskLog> {
-		const known = this.#orders.get(owner);
-		if (known) return known;
-		const order = new Order<TaskLog>();
-		this.#orders.set(owner, order);
-		return order;
+	#touch(log: TaskLog, at?: number): void {
+		const order = this.#orders.get(log.owner) ?? new Order<TaskLog>();
+		this.#orders.set(log.owner, order);
+		order.touch(log, at);
+		log.touched = order.now;
 	}
 
-	readonly #follow: Reader = (event, log) => {
+	/** Follows a task that has not ended, and tells those who asked for new ones. */
+	#follow(log: TaskLog): void {
+		log.on(this.#happened);
+		for (const opener of this.#openers) {
+			try {
+				opener(log);
+			} catch (error) {
+				this.#log.warn(`A reader of new tasks failed on ${log.id}`, error);
+			}
+		}
+	}
+
+	readonly #happened: Reader = (event, log) => {
 		if (!this.#logs.has(log.id)) return;
 		if (event.kind === "message" && event.message.role === "ROLE_USER") {
-			this.#messages.set(messageKey(log.owner, event.message.messageId), log);
+			this.#sent.add(log.owner, event.message.messageId, log.id);
 		}
-		if (event.kind !== "status") return;
-		this.#order(log.owner).touch(log);
+		if (event.kind === "status") this.#touch(log);
+		this.#journal?.write(log, event);
 		if (!isTerminal(log.state)) return;
+		this.#resident.add(log);
+		this.#rejoined.push(log);
+		if (this.#rejoined.length > REJOINED) this.#rejoined.shift()?.forgetPast();
+		this.#end(log);
+		if (this.#journal) this.#age(this.#finished.get(log.owner) ?? new Set());
+		this.#bound();
+	};
+
+	#end(log: TaskLog): void {
 		const finished = this.#finished.get(log.owner) ?? new Set();
 		this.#finished.set(log.owner, finished.add(log));
 		this.#ended += 1;
-		if (this.#ended > this.#maxFinished) this.#forget();
-	};
+	}
 
-	#forget(): void {
-		let most: ReadonlySet<TaskLog> = new Set();
-		for (const each of this.#finished.values()) if (each.size > most.size) most = each;
-		const [oldest] = most;
-		if (oldest) this.drop(oldest);
+	/** Holds the limits, of counts with some slack: what has to go goes in batches. */
+	#bound(): void {
+		const { maxFinished, maxKept = maxFinished, maxBytes = Number.POSITIVE_INFINITY } = this.#limits;
+		const journal = this.#journal;
+		const most = journal ? Math.max(maxKept, maxFinished) : maxFinished;
+		if (this.#ended > most + slack(most)) this.#forget(() => this.#ended > most);
+		if (!journal) return;
+		// What has just ended is written and counted later: the size is that of the turn before.
+		if (journal.bytes > maxBytes) this.#forget(() => journal.bytes > maxBytes);
+		if (this.#resident.size <= maxFinished + slack(maxFinished)) return;
+		journal.flush();
+		for (const log of this.#resident) {
+			if (this.#resident.size <= maxFinished) break;
+			this.#rest(log, journal);
+		}
+	}
+
+	/** Into memory with the tasks that ended last: they are asked for most. */
+	#recall(journal: Journal): void {
+		const ended = this.all().filter((log) => isTerminal(log.state));
+		ended.sort((a, b) => a.changed - b.changed);
+		for (const log of ended.slice(-this.#limits.maxFinished)) {
+			if (this.#resident.has(log)) continue;
+			try {
+				log.recall(journal.read(log));
+				this.#resident.add(log);
+			} catch (error) {
+				this.#log.warn(`Task ${log.id} cannot be read from the journal`, error);
+			}
+		}
+	}
+
+	/** Out of memory with an ended task, or with the task where the journal does not have it. */
+	#rest(log: TaskLog, journal: Journal): void {
+		if (journal.holds(log)) {
+			this.#resident.delete(log);
+			log.rest(() => journal.read(log));
+		} else this.drop(log);
+	}
+
+	/** Forgets those of one owner that ended too long ago. */
+	#age(finished: ReadonlySet<TaskLog>): void {
+		const { maxAgeMs = Number.POSITIVE_INFINITY } = this.#limits;
+		const before = this.#clock.now() - maxAgeMs;
+		for (const log of finished) {
+			if (log.changed >= before) return;
+			this.drop(log);
+		}
+	}
+
+	/** As long as there are too many: of the owner with most ended tasks, those that ended first. */
+	#forget(tooMany: () => boolean): void {
+		while (tooMany()) {
+			const [first, second] = [...this.#finished.values()].sort((a, b) => b.size - a.size);
+			if (!first) return;
+			const least = second?.size ?? 0;
+			for (const log of first) {
+				this.drop(log);
+				if (first.size < least || !tooMany()) break;
+			}
+		}
 	}
 }

@@ -1,8 +1,21 @@
 import assert from "node:assert/strict";
 import { A2AError } from "../../src/protocol/errors.ts";
 import { apply, toEvent } from "../../src/protocol/task.ts";
-import type { StreamResponse, Task } from "../../src/protocol/types.ts";
-import { alice, all, bench, bob, brief, call, echo, gate, replyOf, untilAborted } from "../support/scripted-runner.ts";
+import { eventId, type StreamResponse, type Task } from "../../src/protocol/types.ts";
+import {
+	alice,
+	all,
+	bench,
+	bob,
+	brief,
+	call,
+	echo,
+	gate,
+	message,
+	replyOf,
+	type Script,
+	untilAborted,
+} from "../support/scripted-runner.ts";
 
 const named = (name: string) => (error: unknown) => error instanceof A2AError && error.name === name;
 
@@ -141,6 +154,110 @@ describe("SubscribeToTask", () => {
 	});
 });
 
+describe("a reader who comes back with the id of the last event it saw", () => {
+	const lastSeen = (id: string | undefined, how = call()) => ({ ...how, ...(id === undefined ? {} : { after: id }) });
+	const subscribe = (it: ReturnType<typeof bench>, id: Task["id"], last?: string, how = call()) =>
+		it.agent.stream("SubscribeToTask", { id }, lastSeen(last, how));
+	const idOf = (item: StreamResponse | undefined) => item?.[eventId];
+	/** A task that says `one `, `two `, `three ` with pauses in which the test moves time. */
+	const slowly: Script = async function* (turn) {
+		for (const delta of ["one ", "two ", "three "]) {
+			yield { type: "text", delta };
+			await pause.sleep(100, turn.signal);
+		}
+	};
+	let pause: ReturnType<typeof bench>["clock"];
+	const begun = () => {
+		const it = bench(slowly);
+		pause = it.clock;
+		return it;
+	};
+
+	it("goes on exactly after it, without the task in between", async () => {
+		const it = begun();
+		const task = await it.start("x");
+		const first = subscribe(it, task.id)[Symbol.asyncIterator]();
+		const seen = [(await first.next()).value];
+		await it.clock.advance(100);
+		seen.push((await first.next()).value);
+		await first.return?.();
+		await it.clock.advance(1_000);
+		const rest = await all(subscribe(it, task.id, idOf(seen[1])));
+		assert.deepEqual(rest.map(brief), ["text:three ", "text:", "COMPLETED"]);
+		assert.equal(replyOf(replay([...seen, ...rest])), "one two three ");
+	});
+
+	it("sees every event once, wherever the connection broke", async () => {
+		const it = begun();
+		const task = await it.start("x");
+		const whole = all(subscribe(it, task.id));
+		await it.clock.advance(1_000);
+		const items = await whole;
+		assert.equal(new Set(items.map(idOf)).size, items.length);
+		for (const [index, item] of items.entries()) {
+			const rest = await all(subscribe(it, task.id, idOf(item)));
+			assert.deepEqual(rest, items.slice(index + 1));
+		}
+	});
+
+	it("gets the task as a whole when the event is unknown, and of an ended task the refusal", async () => {
+		const it = begun();
+		const task = await it.start("x");
+		for (const unknown of [`${task.id}:999`, `${task.id}:`, `${task.id}:-1`, "task-other:1", "nonsense"]) {
+			const items = subscribe(it, task.id, unknown)[Symbol.asyncIterator]();
+			assert.equal(brief((await items.next()).value), "task:WORKING", unknown);
+			await items.return?.();
+		}
+		await it.clock.advance(1_000);
+		await assert.rejects(all(subscribe(it, task.id, `${task.id}:999`)), named("UnsupportedOperationError"));
+	});
+
+	it("gets nothing of somebody else's task", async () => {
+		const it = begun();
+		const task = await it.start("x");
+		await assert.rejects(all(subscribe(it, task.id, `${task.id}:1`, call(bob))), named("TaskNotFoundError"));
+		await it.clock.advance(1_000);
+	});
+
+	it("may be one whose message is sent again: the stream goes on, up to the question", async () => {
+		const it = bench(async function* (turn) {
+			yield { type: "text", delta: turn.resumed ? "thanks" : "well " };
+			if (!turn.resumed) yield { type: "input-required", question: "which?" };
+		});
+		const send = (last?: string) =>
+			all(it.agent.stream("SendStreamingMessage", { message: message("x") }, lastSeen(last)));
+		const begun = send();
+		await it.clock.advance(20);
+		const items = await begun;
+		assert.deepEqual(items.map(brief), ["task:SUBMITTED", "WORKING", "text:well ", "text:", "INPUT_REQUIRED"]);
+		assert.deepEqual(await send(idOf(items[2])), items.slice(3));
+		assert.deepEqual(await send(idOf(items[4])), []);
+		assert.equal(it.runner.turns.length, 1);
+	});
+
+	it("may have been cut off for being too slow", async () => {
+		const it = bench(async function* () {
+			yield { type: "text", delta: "begin " };
+			await it.clock.sleep(100);
+			for (let n = 0; n < 6_000; n++) yield { type: "text", delta: `${n} ` };
+			await it.clock.sleep(100);
+		});
+		const task = await it.start("x");
+		const slow = subscribe(it, task.id)[Symbol.asyncIterator]();
+		const seen = [(await slow.next()).value as StreamResponse];
+		await it.clock.advance(100);
+		for (let n = 0; n < 400; n++) await it.clock.advance(0);
+		await assert.rejects(async () => {
+			for (let next = await slow.next(); !next.done; next = await slow.next()) seen.push(next.value);
+		}, /too slowly/);
+		const rest = all(subscribe(it, task.id, idOf(seen.at(-1))));
+		await it.clock.advance(1_000);
+		const items = await rest;
+		const reader = "task" in (items[0] ?? {}) ? items : [...seen, ...items];
+		assert.equal(replyOf(replay(reader)), replyOf(await it.get(task.id)));
+	});
+});
+
 describe("what has been handed out", () => {
 	it("never changes afterwards", async () => {
 		const it = bench(async function* () {
@@ -154,7 +271,8 @@ describe("what has been handed out", () => {
 		const got = await it.get(answer.id);
 		const gotCopy = structuredClone(got);
 		const items = it.agent.stream("SubscribeToTask", { id: answer.id }, call())[Symbol.asyncIterator]();
-		const first = (await items.next()).value;
+		const item = (await items.next()).value as StreamResponse;
+		const first = "task" in item && item.task;
 		const firstCopy = structuredClone(first);
 		await it.clock.advance(100);
 		assert.equal((await it.get(answer.id)).status.state, "TASK_STATE_FAILED");

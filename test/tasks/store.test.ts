@@ -18,7 +18,7 @@ function bench(maxFinished = 100) {
 	const clock = manualClock();
 	const warnings: string[] = [];
 	const log = { warn: (text: string) => void warnings.push(text), info: () => undefined };
-	const tasks = new TaskStore({ maxFinished, clock, log });
+	const tasks = new TaskStore({ limits: { maxFinished }, clock, log });
 	const open = (id: string, over: { owner?: string; context?: string; v03?: boolean } = {}): TaskLog =>
 		tasks.open({
 			id: taskId(id),
