@@ -4,13 +4,16 @@ import type { Clock } from "../lib/clock.ts";
 import { newMessageId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
+import { accepted } from "../protocol/accepted.ts";
 import type { Caller } from "../protocol/agent.ts";
 import { type Activity, isTerminal } from "../protocol/task.ts";
+import { readTrace, TRACE } from "../protocol/trace.ts";
 import type { JsonObject, Message, Part, TaskState } from "../protocol/types.ts";
 import type { TaskLog } from "../tasks/log.ts";
 import type { TaskStore } from "../tasks/store.ts";
 import { Output, safePart, safeText } from "./output.ts";
-import type { RunEvent, Runner } from "./runner.ts";
+import type { RunEvent, Runner, Turn } from "./runner.ts";
+import { added, USAGE, type Usage } from "./usage.ts";
 
 /** What a run needs of its surroundings. */
 export interface RunParts {
@@ -52,6 +55,7 @@ export class Run {
 	readonly log: TaskLog;
 	readonly message: Message;
 	readonly resumed: boolean;
+	readonly afterCrash: boolean;
 	readonly caller: Caller;
 	/** Resolves when it is known whether the answer is a task or a direct message. */
 	readonly begun: Promise<void>;
@@ -62,16 +66,23 @@ export class Run {
 	#over = false;
 	#shown = false;
 	#direct: Message | undefined;
+	#usage: Usage | undefined;
+	/** What the caller said beside the message. */
+	readonly #asked: Pick<Turn, "accepts" | "trace" | "limits">;
 
 	/** `log` has the message in its history already. */
 	constructor(
-		turn: { readonly log: TaskLog; readonly message: Message; readonly resumed: boolean; readonly caller: Caller },
+		turn: Pick<Run, "log" | "message" | "resumed" | "caller"> &
+			Pick<Turn, "accepts" | "trace" | "limits"> & { readonly afterCrash?: boolean },
 		parts: RunParts,
 	) {
 		this.log = turn.log;
 		this.message = turn.message;
 		this.resumed = turn.resumed;
+		this.afterCrash = turn.afterCrash ?? false;
 		this.caller = turn.caller;
+		const { accepts, limits, trace = readTrace(turn.log.task.metadata?.[TRACE]) } = turn;
+		this.#asked = { ...(accepts ? { accepts } : {}), ...(trace ? { trace } : {}), ...(limits ? { limits } : {}) };
 		this.#parts = parts;
 		this.begun = new Promise((resolve) => {
 			this.#begin = resolve;
@@ -102,7 +113,10 @@ export class Run {
 	async serve(): Promise<void> {
 		const { signal } = this.#stop;
 		if (signal.aborted) return;
-		if (!this.resumed) this.#status("TASK_STATE_WORKING");
+		if (!this.resumed && this.log.state !== "TASK_STATE_WORKING") {
+			const { trace } = this.#asked;
+			this.#status("TASK_STATE_WORKING", undefined, trace === undefined ? undefined : { [TRACE]: trace });
+		}
 		const { clock, log } = this.#parts;
 		let cancel: () => void = () => undefined;
 		const late = new Promise<boolean>((resolve) => {
@@ -121,8 +135,19 @@ export class Run {
 		const { log, message, resumed, caller } = this;
 		const { signal } = this.#stop;
 		const turns = log.task.artifacts?.filter((each) => /^reply(-\d+)?$/.test(each.artifactId)).length ?? 0;
-		const out = new Output(log, this.#parts.redact, turns === 0 ? "reply" : `reply-${turns + 1}`);
-		const turn = { taskId: log.id, contextId: log.contextId, caller, message, resumed, signal };
+		const replyId = turns === 0 ? "reply" : `reply-${turns + 1}`;
+		const out = new Output(log, this.#parts.redact, replyId, accepted(this.#asked.accepts));
+		const again = this.afterCrash ? { afterCrash: true } : {};
+		const turn = {
+			taskId: log.id,
+			contextId: log.contextId,
+			caller,
+			message,
+			resumed,
+			...again,
+			...this.#asked,
+			signal,
+		};
 		try {
 			let count = 0;
 			for await (const event of this.#parts.runner.run(turn)) {
@@ -138,7 +163,7 @@ export class Run {
 			this.#parts.log.warn(`The run of ${log.id} failed`, error);
 			if (signal.aborted || this.#over) return;
 			out.end();
-			this.#end("TASK_STATE_FAILED", "The agent stopped because of an internal error");
+			this.#end("TASK_STATE_FAILED", [out.leftOut, "The agent stopped because of an internal error"]);
 		}
 	}
 
@@ -159,6 +184,9 @@ export class Run {
 			case "message":
 				this.#answer(event.parts, out, first);
 				break;
+			case "usage":
+				this.#usage = event.usage;
+				break;
 			case "completed":
 				this.#complete(out, event.metadata);
 				break;
@@ -166,13 +194,13 @@ export class Run {
 			case "rejected": {
 				out.end();
 				const [state, usual] = REFUSALS[event.type];
-				this.#end(state, oneLine(event.reason, REASON) || usual);
+				this.#end(state, [oneLine(event.reason, REASON) || usual, out.leftOut]);
 				break;
 			}
 			case "input-required":
 			case "auth-required":
 				out.end();
-				this.#end(QUESTIONS[event.type], event.question);
+				this.#end(QUESTIONS[event.type], [out.leftOut, event.question]);
 				break;
 		}
 	}
@@ -194,8 +222,8 @@ export class Run {
 
 	/** The work is done, unless there is nothing to show for it: an empty or stale reply is never a success. */
 	#complete(out: Output, metadata?: JsonObject): void {
-		if (out.end()) this.#end("TASK_STATE_COMPLETED", undefined, metadata);
-		else this.#end("TASK_STATE_FAILED", UNUSABLE, metadata);
+		if (out.end()) this.#end("TASK_STATE_COMPLETED", [out.leftOut], metadata);
+		else this.#end("TASK_STATE_FAILED", [out.leftOut || UNUSABLE], metadata);
 	}
 
 	#answer(given: readonly Part[], out: Output, first: boolean): void {
@@ -222,10 +250,14 @@ export class Run {
 		this.log.append({ kind: "status", status, ...(metadata ? { metadata } : {}) });
 	}
 
-	#end(state: TaskState, text?: string, metadata?: JsonObject): void {
+	/** `said`: the paragraphs of the status message; empty ones count for nothing. */
+	#end(state: TaskState, said: readonly string[], metadata?: JsonObject): void {
 		this.#over = true;
 		// Its own ending stops nothing: the runner still puts its things in order.
 		this.#leave();
-		this.#status(state, text === undefined ? undefined : this.#say(safeText(this.#parts.redact, text)), metadata);
+		const text = said.filter((paragraph) => paragraph !== "").join("\n\n");
+		const used = this.#usage && { [USAGE]: added(this.log.task.metadata?.[USAGE], this.#usage) };
+		const message = text === "" ? undefined : this.#say(safeText(this.#parts.redact, text));
+		this.#status(state, message, metadata || used ? { ...metadata, ...used } : undefined);
 	}
 }
