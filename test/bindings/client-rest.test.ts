@@ -207,4 +207,29 @@ describe("the HTTP client and a peer's HTTP+JSON interface", () => {
 		await send(await bench.connect(`${peer.url}peer/one/`, { pinned: true }));
 		assert.deepEqual(called(peer), ["POST /peer/one/"]);
 	});
+
+	it("goes on to the next interface when one refuses the version, and stays there", async () => {
+		const details = [{ reason: "VERSION_NOT_SUPPORTED" }];
+		const peer = await peerWith([REST, RPC], ({ path }, wire) =>
+			path.startsWith("/rest")
+				? wire.json({ error: { code: 400, status: "FAILED_PRECONDITION", message: "no", details } }, 400)
+				: wire.result(task("COMPLETED")),
+		);
+		const connection = await bench.connect(peer.url);
+		await send(connection);
+		await send(connection);
+		assert.deepEqual(called(peer), ["POST /rest/message:send", "POST /rpc", "POST /rpc"]);
+	});
+
+	it("sends nothing to a peer that requires an extension which is not known here", async () => {
+		const uri = "https://example.com/must";
+		const peer: FaultyPeer = await bench.bare((_request, wire) =>
+			wire.json(cardFor(peer.url, { capabilities: { streaming: true, extensions: [{ uri, required: true }] } })),
+		);
+		const connection = await bench.connect(peer.url);
+		const error = await failure(send(connection));
+		assert.equal(error.name, "ExtensionSupportRequiredError");
+		assert.match(error.message, /https:\/\/example\.com\/must\. Nothing was sent/);
+		assert.deepEqual(called(peer), []);
+	});
 });

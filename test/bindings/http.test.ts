@@ -5,7 +5,11 @@ import { describeBinding } from "./contract.ts";
 import { serve } from "./http-support.ts";
 
 describeBinding("HTTP", async (agent) => {
-	const server = await serve({ agent, tokens: { alice: "token-of-alice", bob: "token-of-bob" } });
+	const server = await serve({
+		agent,
+		tokens: { alice: "token-of-alice", bob: "token-of-bob" },
+		extensions: [{ uri: "https://example.com/ext/v1" }],
+	});
 	const pool = createHttpPool();
 	return {
 		as: (name) =>

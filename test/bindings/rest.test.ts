@@ -14,7 +14,12 @@ const restOnly = (card: AgentCard): AgentCard => ({
 });
 
 describeBinding("HTTP+JSON", async (agent) => {
-	const server = await serve({ agent, tokens: { alice: "token-of-alice", bob: "token-of-bob" }, shown: restOnly });
+	const server = await serve({
+		agent,
+		tokens: { alice: "token-of-alice", bob: "token-of-bob" },
+		extensions: [{ uri: "https://example.com/ext/v1" }],
+		shown: restOnly,
+	});
 	const pool = createHttpPool();
 	return {
 		as: (name) =>

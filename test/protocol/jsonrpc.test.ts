@@ -51,17 +51,15 @@ describe("readRequest", () => {
 
 	it("gives a parse error for what is no JSON", () => {
 		// R074
-		for (const body of [
-			"",
-			"{",
-			'{"jsonrpc":"2.0",',
-			'{"id":NaN}',
-			'{"a":1,}',
-			"{nope",
-			"[".repeat(200_000),
-			"\uFFFD\uFFFD{\0",
-		])
+		for (const body of ["", "{", '{"jsonrpc":"2.0",', '{"id":NaN}', '{"a":1,}', "{nope", "\uFFFD\uFFFD{\0"])
 			fails(() => readRequest(body), "ParseError", /Invalid JSON payload/);
+	});
+
+	it("does not parse what is nested too deeply, and does not count brackets in strings", () => {
+		for (const body of ["[".repeat(200_000), '{"a":'.repeat(101), `["\\\\",${"[".repeat(100)}`])
+			fails(() => readRequest(body), "InvalidRequestError", /more than 100 levels/);
+		for (const id of ["[".repeat(200), `\\"${"[".repeat(200)}`])
+			assert.equal(readRequest(`{"jsonrpc":"2.0","method":"m","id":"${id}"}`).method, "m");
 	});
 
 	it("gives an invalid request for JSON that is no single request", () => {

@@ -4,9 +4,10 @@ import type { Log } from "../../lib/log.ts";
 import type { Agent, Call, Caller } from "../../protocol/agent.ts";
 import { A2AError, ERRORS, type ErrorName } from "../../protocol/errors.ts";
 import { failure, type Method, operationFor, type RpcId, readRequest, reply } from "../../protocol/jsonrpc.ts";
-import { readExtensions, readVersion } from "../../protocol/version.ts";
+import { readVersion } from "../../protocol/version.ts";
+import { checkRequired, type Negotiated } from "./extensions.ts";
 import { ask, isStreaming, open, told } from "./operate.ts";
-import { errorHeaders, eventStream, type HttpReply, json, leave } from "./reply.ts";
+import { type EventText, errorHeaders, eventStream, type HttpReply, json, leave, withId } from "./reply.ts";
 import { endsV03Stream, fromCore, type Shape, shapeOf, toCore } from "./shapes.ts";
 
 export interface RpcParts {
@@ -23,11 +24,13 @@ export interface RpcCall {
 	readonly caller: Caller;
 	/** Its signal is made when somebody asks for it: most calls are answered without one. */
 	readonly request: { readonly signal: AbortSignal };
-	/** Service parameters as they were sent (§3.2.6). */
+	/** The version as it was sent (§3.2.6). */
 	readonly version: string | undefined;
-	readonly extensions: string | undefined;
-	/** Headers for the reply. */
-	readonly headers: Readonly<Record<string, string>>;
+	readonly extensions: Negotiated;
+	/** See `Call.after`. */
+	readonly after?: string;
+	/** See `Call.trace`. */
+	readonly trace?: string;
 }
 
 /** A request that was understood. */
@@ -53,7 +56,8 @@ export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<
 		if (!method) throw new A2AError("MethodNotFoundError", "Method not found");
 		const { caller, request: origin } = incoming;
 		const shape = shapeOf(method, request.params, version, (task) => parts.isV03(caller, task));
-		const extensions = readExtensions(incoming.extensions);
+		checkRequired(incoming.extensions);
+		const extensions = incoming.extensions.active;
 		// Who sends 1.0 data and names no version may well go on by an old name (Hermes mixes them).
 		const legacy = shape === "legacy" || (shape === "1.0" && version === undefined) ? { legacy: true } : {};
 		const service = { version: shape === "0.3" ? "0.3" : "1.0", extensions, ...legacy } as const;
@@ -63,11 +67,13 @@ export async function serveJsonRpc(parts: RpcParts, incoming: RpcCall): Promise<
 				return origin.signal;
 			},
 			service,
+			...(incoming.after === undefined ? {} : { after: incoming.after }),
+			...(incoming.trace === undefined ? {} : { trace: incoming.trace }),
 		};
 		const params = toCore(method.operation, shape, request.params);
-		return await perform(parts, { id, method, shape, params, call }, incoming.headers);
+		return await perform(parts, { id, method, shape, params, call }, incoming.extensions.headers);
 	} catch (error) {
-		return rpcFailure(id, error, parts.log, incoming.headers);
+		return rpcFailure(id, error, parts.log, incoming.extensions.headers);
 	}
 }
 
@@ -95,12 +101,12 @@ async function* events(
 	order: Order,
 	first: IteratorResult<unknown>,
 	items: AsyncIterator<unknown>,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<EventText, void, undefined> {
 	const { id, shape } = order;
 	try {
 		for (let next = first; !next.done; next = await items.next()) {
 			const item = fromCore(order.method.operation, shape, next.value);
-			yield JSON.stringify(reply(id, item));
+			yield withId(next.value, JSON.stringify(reply(id, item)));
 			if (shape === "0.3" && endsV03Stream(item)) return;
 		}
 	} catch (error) {

@@ -4,14 +4,25 @@ import type { Log } from "../../lib/log.ts";
 import type { Agent, Call, Caller } from "../../protocol/agent.ts";
 import { A2AError } from "../../protocol/errors.ts";
 import { parseJson } from "../../protocol/json.ts";
-import { type Match, match, REST_MEDIA_TYPE, restError, restParams } from "../../protocol/rest.ts";
-import { readExtensions, readVersion } from "../../protocol/version.ts";
+import { type Match, restParams } from "../../protocol/rest.ts";
+import { checkVersion, type Dialect, dialectOf, REST_1_0 } from "./dialects.ts";
+import { checkRequired, type Negotiated } from "./extensions.ts";
 import { checkMediaType, utf8 } from "./gate.ts";
-import { ask, isStreaming, open, told } from "./operate.ts";
-import { type EventText, errorReply, eventStream, type HttpReply, json, leave, problem } from "./reply.ts";
+import { ask, isStreaming, open, told, traced } from "./operate.ts";
+import {
+	type EventText,
+	errorHeaders,
+	eventStream,
+	type HttpReply,
+	json,
+	lastSeen,
+	leave,
+	problem,
+	withId,
+} from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 
-/** Where the binding is served: every path of §11.3 follows it. */
+/** Where the binding is served: every path of §11.3 follows it, and those of 0.3, which begin with `/v1`. */
 export const REST_BASE = "/rest";
 
 export interface RestParts {
@@ -29,54 +40,56 @@ export interface RestCall {
 	readonly caller: () => Caller;
 	/** The version as it was sent (§3.2.6). */
 	readonly version: string | undefined;
-	/** Headers for the reply. */
-	readonly headers: Readonly<Record<string, string>>;
+	readonly extensions: Negotiated;
 }
 
 type Found = Extract<Match, { readonly operation: unknown }>;
 
-const TYPE = { "content-type": REST_MEDIA_TYPE };
-
 /** Answers one request. Never rejects: whatever goes wrong is an error of §11.6. */
 export async function serveRest(parts: RestParts, incoming: RestCall): Promise<HttpReply> {
 	const { request, path } = incoming;
-	const headers = { ...TYPE, ...incoming.headers };
+	const dialect = dialectOf(path, incoming.version);
+	const headers = { "content-type": dialect.type, ...incoming.extensions.headers };
 	try {
-		const found = match(request.method === "HEAD" ? "GET" : request.method, path);
+		const found = dialect.match(request.method === "HEAD" ? "GET" : request.method, path);
 		if (!found) throw new A2AError("MethodNotFoundError", "There is nothing at this path");
-		if ("allow" in found) return wrongVerb(found.allow);
-		if (request.method === "HEAD" && isStreaming(found.operation)) return wrongVerb(["GET", "POST"]);
+		if ("allow" in found) return wrongVerb(found.allow, dialect);
+		if (request.method === "HEAD" && isStreaming(found.operation)) return wrongVerb(["GET", "POST"], dialect);
 		const caller = incoming.caller();
-		checkVersion(incoming.version);
+		checkVersion(dialect, incoming.version);
+		checkRequired(incoming.extensions);
 		const call: Call = {
 			caller,
 			get signal() {
 				return request.signal;
 			},
-			service: { version: "1.0", extensions: readExtensions(request.headers["a2a-extensions"]) },
+			service: { version: dialect.version, extensions: incoming.extensions.active },
+			...lastSeen(request.headers),
+			...traced(request.headers),
 		};
 		const body = request.method === "POST" ? await bodyOf(request, parts.maxBodyBytes) : undefined;
-		return await perform(parts, found, restParams(found, queryOf(request), body), call, headers);
+		const params = dialect.params(found.operation, restParams(found, queryOf(request), body));
+		return await perform(parts, { ...found, dialect, params, call }, headers);
 	} catch (error) {
-		return restFailure(error, parts.log, headers);
+		return restFailure(error, parts.log, dialect, headers);
 	}
 }
 
-/** The reply to a request that failed, or was not let in. */
-export function restFailure(error: unknown, log: Log, headers: Readonly<Record<string, string>> = TYPE): HttpReply {
-	return errorReply(told(error, log), headers);
+/** The reply to a request that failed, or was not let in, in the form of the request. */
+export function restFailure(
+	error: unknown,
+	log: Log,
+	dialect: Dialect = REST_1_0,
+	headers: Readonly<Record<string, string>> = {},
+): HttpReply {
+	const known = told(error, log);
+	const { status, body } = dialect.error(known);
+	return json(status, body, { "content-type": dialect.type, ...headers, ...errorHeaders(known) });
 }
 
-function wrongVerb(allow: readonly string[]): HttpReply {
+function wrongVerb(allow: readonly string[], { type }: Dialect): HttpReply {
 	const verbs = (allow.includes("GET") ? [...allow, "HEAD"] : allow).join(", ");
-	return problem(405, "UNIMPLEMENTED", `Use ${verbs} here`, { ...TYPE, allow: verbs });
-}
-
-/** §3.6.2: no version means 0.3, and this interface has never been one of 0.3. */
-function checkVersion(version: string | undefined): void {
-	if (readVersion(version) === "1.0") return;
-	const text = "This interface speaks A2A 1.0 only, and a request without A2A-Version means 0.3";
-	throw new A2AError("VersionNotSupportedError", text, { metadata: { supported: "1.0" } });
+	return problem(405, "UNIMPLEMENTED", `Use ${verbs} here`, { "content-type": type, allow: verbs });
 }
 
 function queryOf({ path }: HttpRequest): URLSearchParams {
@@ -95,31 +108,42 @@ async function bodyOf(request: HttpRequest, maxBytes: number): Promise<unknown> 
 	return parseJson(utf8(bytes));
 }
 
-async function perform(
-	parts: RestParts,
-	{ operation }: Found,
-	params: unknown,
-	call: Call,
-	headers: Readonly<Record<string, string>>,
-): Promise<HttpReply> {
-	if (!isStreaming(operation)) return json(200, await ask(parts.agent, operation, params, call), headers);
+/** A request that was understood. */
+interface Order {
+	readonly operation: Found["operation"];
+	readonly dialect: Dialect;
+	/** In the form of 1.0, not decoded. */
+	readonly params: unknown;
+	readonly call: Call;
+}
+
+async function perform(parts: RestParts, order: Order, headers: Readonly<Record<string, string>>): Promise<HttpReply> {
+	const { operation, dialect, params, call } = order;
+	if (!isStreaming(operation)) {
+		return json(200, dialect.result(operation, await ask(parts.agent, operation, params, call)), headers);
+	}
 	const items = open(parts.agent, operation, params, call);
 	// A refusal comes before the first item and has its own status; later errors travel in the stream.
 	const first = await items.next();
-	const stream = { [Symbol.asyncIterator]: () => events(parts.log, first, items) };
+	const stream = { [Symbol.asyncIterator]: () => events(parts.log, order, first, items) };
 	return eventStream(stream, parts.clock, { ...headers, "content-type": "text/event-stream" });
 }
 
-/** The JSON texts of a stream: the items as they are (§11.7). */
+/** The JSON texts of a stream (§11.7). */
 async function* events(
 	log: Log,
+	{ operation, dialect }: Order,
 	first: IteratorResult<unknown>,
 	items: AsyncIterator<unknown>,
 ): AsyncGenerator<EventText, void, undefined> {
 	try {
-		for (let next = first; !next.done; next = await items.next()) yield JSON.stringify(next.value);
+		for (let next = first; !next.done; next = await items.next()) {
+			const item = dialect.result(operation, next.value);
+			yield withId(next.value, JSON.stringify(item));
+			if (dialect.isLast(item)) return;
+		}
 	} catch (error) {
-		yield { error: JSON.stringify(restError(told(error, log)).body) };
+		yield { error: JSON.stringify(dialect.error(told(error, log)).body) };
 	} finally {
 		leave(items);
 	}

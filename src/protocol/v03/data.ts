@@ -23,8 +23,8 @@ export function stateV03(state: TaskState): string {
 	return state.slice("TASK_STATE_".length).toLowerCase().replace("_", "-");
 }
 
-// 0.3 has only objects as data (0.3 §6.5.3); another value travels as the one member of an object.
-const dataV03 = (data: Json) =>
+/** 0.3 has only objects as data (0.3 §6.5.3); another value travels as the one member of an object. */
+export const dataV03 = (data: Json) =>
 	typeof data === "object" && data !== null && !Array.isArray(data) ? data : { value: data };
 
 /** 0.3 §6.5. A text's or data's own media type and name have no place there and are left out. */
