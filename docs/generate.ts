@@ -8,6 +8,7 @@ import { configTable, envTable, table } from "../src/config/docs.ts";
 import { COMMANDS, type CommandName, usage } from "../src/pi/commands.ts";
 import { TOOLS } from "../src/pi/tools.ts";
 import { ERRORS } from "../src/protocol/errors.ts";
+import { JS_PAIRS, type Pair, PYTHON_PAIRS, TRIALS } from "../test/interop/pairs.ts";
 
 function toolsTable(): string {
 	const body = Object.values(TOOLS).map((tool) => [`\`${tool.signature}\``, tool.summary]);
@@ -32,6 +33,16 @@ function errorsTable(): string {
 	return table(["Error", "JSON-RPC", "HTTP", "Meaning"], body);
 }
 
+/** One row for each thing tried, one column for each pair. `them` or `us`: whose server is called. */
+function pairsTable(server: Pair["server"]): string {
+	const pairs = [...JS_PAIRS, ...PYTHON_PAIRS].filter((pair) => pair.server === server);
+	const heads = pairs.map(({ peer, version, binding }) => `${peer}, ${version}, ${binding}`);
+	return table(
+		["", ...heads],
+		TRIALS.map((trial) => [`\`${trial}\``, ...pairs.map(({ lacks }) => (lacks?.[trial] ? "–" : "✓"))]),
+	);
+}
+
 /** Every table that a document can ask for. */
 export const TABLES: { readonly [name: string]: () => string } = {
 	keys: configTable,
@@ -39,6 +50,8 @@ export const TABLES: { readonly [name: string]: () => string } = {
 	tools: toolsTable,
 	commands: commandsTable,
 	errors: errorsTable,
+	callers: () => pairsTable("us"),
+	peers: () => pairsTable("them"),
 };
 
 const MARKED = /(<!-- table:([a-z-]+) -->\n)(?:(?!<!--)[\s\S])*?(<!-- \/table -->)/g;

@@ -10,10 +10,14 @@ describe("the documents", () => {
 			assert.equal(text, withTables(text));
 		});
 
-	it("the README has every table once, between markers", () => {
-		const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-		assert.deepEqual(tablesIn(readme).sort(), Object.keys(TABLES).sort());
-		assert.equal(readme.split("<!-- /table -->").length - 1, Object.keys(TABLES).length);
+	it("every table stands once in the documents, between markers", () => {
+		const texts = documents().map((document) => readFileSync(document, "utf8"));
+		assert.deepEqual(texts.flatMap(tablesIn).sort(), Object.keys(TABLES).sort());
+		const ends = texts.map((text) => text.split("<!-- /table -->").length - 1);
+		assert.equal(
+			ends.reduce((sum, each) => sum + each),
+			Object.keys(TABLES).length,
+		);
 	});
 
 	it("a stale table is replaced, other text stays, and an unknown table is an error", () => {

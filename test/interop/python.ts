@@ -11,7 +11,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { PeerReply } from "../../src/peers/reply.ts";
 import { PeerError } from "../../src/peers/reply.ts";
+import { ourClient } from "../support/our-client.ts";
 import { startUs, type Us } from "../support/sdk-us.ts";
+import { type Pair, PYTHON_PAIRS, pairName, TRIALS } from "./pairs.ts";
+import { OPERATION_TRIALS, startHooks } from "./trials.ts";
 
 const SDK = "1.3.0";
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -134,30 +137,73 @@ async function refused(calling: Promise<unknown>): Promise<PeerError> {
 	throw error;
 }
 
-async function asServer(bin: string, version: string, streaming: boolean): Promise<void> {
-	const { child, lines } = start(bin, [
-		here("python/server.py"),
-		"--version",
-		version,
-		...(streaming ? [] : ["--no-streaming"]),
-	]);
-	const part = `us → python ${version}${streaming ? "" : " without streaming"}`;
+/** Starts the SDK's server; `use` is given its URL, undefined when it did not start. */
+async function withServer(
+	bin: string,
+	options: readonly string[],
+	use: (url: string | undefined) => Promise<void>,
+): Promise<void> {
+	const { child, lines } = start(bin, [here("python/server.py"), ...options]);
 	const first = await lines[Symbol.asyncIterator]().next();
-	if (first.done) return report(part, "not ok: the server did not start");
-	const us = await startUs({ peers: { peer: { url: first.value } } });
 	try {
-		for (const [name, attempt] of Object.entries(CASES)) {
-			const problem = await attempt(us).then(
-				() => undefined,
-				(error: Error) => error.message,
-			);
-			report(part, problem === undefined ? `ok ${name}` : `not ok ${name}: ${problem}`);
-		}
+		await use(first.done ? undefined : first.value);
 	} finally {
-		await us.close();
 		child.stdin?.end();
-		await new Promise((resolve) => child.once("close", resolve));
+		if (child.exitCode === null) await new Promise((resolve) => child.once("close", resolve));
 	}
+}
+
+/** Reports what `attempt` comes to. */
+async function attempted(part: string, name: string, attempt: () => Promise<unknown>): Promise<void> {
+	const problem = await attempt().then(
+		() => undefined,
+		(error: Error) => error.message.replace(/\s+/g, " "),
+	);
+	report(part, problem === undefined ? `ok ${name}` : `not ok ${name}: ${problem}`);
+}
+
+async function asServer(bin: string, version: string, streaming: boolean): Promise<void> {
+	const part = `us → python ${version}${streaming ? "" : " without streaming"}`;
+	const options = ["--version", version, ...(streaming ? [] : ["--no-streaming"])];
+	await withServer(bin, options, async (url) => {
+		if (url === undefined) return report(part, "not ok: the server did not start");
+		const us = await startUs({ peers: { peer: { url } } });
+		try {
+			for (const [name, attempt] of Object.entries(CASES)) await attempted(part, name, () => attempt(us));
+		} finally {
+			await us.close();
+		}
+	});
+}
+
+/** Every trial that a pair can have. */
+async function asPair(bin: string, pair: Pair): Promise<void> {
+	const part = pairName(pair);
+	const trials = TRIALS.filter((trial) => pair.lacks?.[trial] === undefined);
+	const options = ["--version", pair.version, "--binding", pair.binding];
+	if (pair.server === "us") {
+		const us = await startUs({ token: "token-of-ours" });
+		const asked = [us.url, ...options, "--token", "token-of-ours", "--trials", trials.join(",")];
+		const { child, lines } = start(bin, [here("python/client.py"), ...asked]);
+		const ended = new Promise((resolve) => child.once("close", resolve));
+		const ran: string[] = [];
+		for await (const line of lines) {
+			ran.push(line);
+			report(part, line);
+		}
+		await ended;
+		await us.close();
+		if (ran.length !== trials.length) report(part, `not ok: ${trials.length - ran.length} trials did not run`);
+		return;
+	}
+	await withServer(bin, options, async (url) => {
+		if (url === undefined) return report(part, "not ok: the server did not start");
+		const hooks = await startHooks();
+		const client = await ourClient(url);
+		for (const trial of trials) await attempted(part, trial, () => OPERATION_TRIALS[trial](client.driver, hooks));
+		client.close();
+		hooks.close();
+	});
 }
 
 const bin = await python();
@@ -167,5 +213,6 @@ for (const version of ["1.0", "0.3"]) {
 }
 await asClient(bin, "1.0", { binding: "HTTP+JSON" });
 await asClient(bin, "1.0", { token: "token-of-ours" });
+for (const pair of PYTHON_PAIRS) await asPair(bin, pair);
 say(`${total - failures} passing\n${failures} failing`);
 process.exitCode = failures === 0 ? 0 : 1;

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RunEvent } from "../../src/agent/runner.ts";
+import type { Usage } from "../../src/agent/usage.ts";
 import { type FakeLlm, type FakeModel, startFakeLlm } from "./fake-llm.ts";
 import { makeAgentDir, type PiRpc, startPiRpc } from "./pi-host.ts";
 
@@ -17,10 +18,13 @@ export interface Ask {
 	readonly caller?: string;
 	readonly taskId?: string;
 	readonly resumed?: boolean;
+	readonly accepts?: readonly string[];
 }
 
 export interface Told {
+	/** All but what was used, which is in `usage`. */
 	readonly events: readonly RunEvent[];
+	readonly usage: Usage | undefined;
 	/** Milliseconds since the epoch at which each event left the runner. */
 	readonly at: readonly number[];
 	/** The text events joined, as a reader that honours `restart` has it in the end. */
@@ -46,13 +50,16 @@ const ENDINGS = ["completed", "failed", "rejected", "input-required", "auth-requ
 
 function told(lines: readonly { at: number; event: RunEvent }[]): Told {
 	let text = "";
+	let usage: Usage | undefined;
 	for (const { event } of lines) {
+		if (event.type === "usage") usage = event.usage;
 		if (event.type === "text") text += event.delta;
 		if (event.type === "restart") text = "";
 	}
 	const last = lines.at(-1)?.event;
 	const ending = last && ENDINGS.includes(last.type) ? last : undefined;
-	return { events: lines.map((line) => line.event), at: lines.map((line) => line.at), text, ending };
+	const shown = lines.filter(({ event }) => event.type !== "usage");
+	return { events: shown.map((line) => line.event), usage, at: shown.map((line) => line.at), text, ending };
 }
 
 function send(

@@ -108,7 +108,7 @@ export function bench(script: Script, over: Partial<AgentParts> & { maxFinished?
 	const clock = manualClock();
 	const warnings: string[] = [];
 	const log = { warn: (text: string) => void warnings.push(text), info: () => undefined };
-	const tasks = new TaskStore({ maxFinished: over.maxFinished ?? 500, clock, log });
+	const tasks = new TaskStore({ limits: { maxFinished: over.maxFinished ?? 500 }, clock, log });
 	const runner = scriptedRunner(script);
 	const agent = createAgent({
 		tasks,

@@ -15,6 +15,7 @@ import {
 	createAuthenticatingFetchWithRetry,
 	DefaultAgentCardResolver,
 	JsonRpcTransportFactory,
+	RestTransportFactory,
 } from "a2a-js-sdk-03/client";
 
 /** `fetch` that says which version it speaks, as 0.3 §14 has it; the SDK itself says nothing. */
@@ -29,10 +30,13 @@ export interface ClientOptions {
 	readonly token?: string;
 	/** Sends `A2A-Version: 0.3`, with the request for the card as well. */
 	readonly version?: boolean;
+	/** Taken where the card has it; without one, the card's own choice. */
+	readonly binding?: "JSONRPC" | "HTTP+JSON";
 }
 
 /** A client made from the card of `url`, as the SDK's README shows it. */
-export async function sdkClient03(url: string, { token, version = false }: ClientOptions = {}): Promise<Client> {
+export async function sdkClient03(url: string, how: ClientOptions = {}): Promise<Client> {
+	const { token, version = false, binding } = how;
 	const base = version ? versioned : fetch;
 	const fetchImpl = token
 		? createAuthenticatingFetchWithRetry(base, {
@@ -41,7 +45,8 @@ export async function sdkClient03(url: string, { token, version = false }: Clien
 			})
 		: base;
 	const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-		transports: [new JsonRpcTransportFactory({ fetchImpl })],
+		transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],
+		...(binding ? { preferredTransports: [binding] } : {}),
 		cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
 	});
 	return new ClientFactory(options).createFromUrl(url);

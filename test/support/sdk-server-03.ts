@@ -3,14 +3,17 @@ import { randomUUID } from "node:crypto";
 import { AGENT_CARD_PATH, type AgentCard, type Message, type TaskStatus } from "a2a-js-sdk-03";
 import {
 	type AgentExecutor,
+	DefaultExecutionEventBusManager,
+	DefaultPushNotificationSender,
 	DefaultRequestHandler,
 	type ExecutionEventBus,
+	InMemoryPushNotificationStore,
 	InMemoryTaskStore,
 	type RequestContext,
 } from "a2a-js-sdk-03/server";
-import { agentCardHandler, jsonRpcHandler, UserBuilder } from "a2a-js-sdk-03/server/express";
+import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from "a2a-js-sdk-03/server/express";
 import { Players, type State, type Step } from "./sdk-script.ts";
-import { AGENT, listenWith, RPC_PATH, type SdkServer, type SdkServerOptions } from "./sdk-web.ts";
+import { AGENT, listenWith, REST_PATH, RPC_PATH, type SdkServer, type SdkServerOptions } from "./sdk-web.ts";
 
 function agentMessage(text: string, ids: { readonly taskId?: string; readonly contextId: string }): Message {
 	return { kind: "message", messageId: randomUUID(), role: "agent", parts: [{ kind: "text", text }], ...ids };
@@ -73,20 +76,29 @@ class Executor implements AgentExecutor {
 export function sdkServer03(options: SdkServerOptions = {}): Promise<SdkServer> {
 	const executor = new Executor();
 	return listenWith(options, executor.players, (app, url) => {
-		const requestHandler = new DefaultRequestHandler(cardOf(url, options), new InMemoryTaskStore(), executor);
+		const card = cardOf(url, options);
+		const configs = new InMemoryPushNotificationStore();
+		const sender = new DefaultPushNotificationSender(configs);
+		const store = new InMemoryTaskStore();
+		const requestHandler = options.whole
+			? new DefaultRequestHandler(card, store, executor, new DefaultExecutionEventBusManager(), configs, sender, card)
+			: new DefaultRequestHandler(card, store, executor);
 		app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: requestHandler }));
 		app.use(RPC_PATH, jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+		app.use(REST_PATH, restHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
 	});
 }
 
-function cardOf(url: string, { streaming = true, token }: SdkServerOptions): AgentCard {
+function cardOf(url: string, options: SdkServerOptions): AgentCard {
+	const { streaming = true, binding = "JSONRPC", whole = false, token } = options;
 	const { skill, ...about } = AGENT;
 	return {
 		...about,
 		protocolVersion: "0.3.0",
-		url: new URL(RPC_PATH, url).href,
-		preferredTransport: "JSONRPC",
-		capabilities: { streaming, pushNotifications: false },
+		url: new URL(binding === "JSONRPC" ? RPC_PATH : REST_PATH, url).href,
+		preferredTransport: binding,
+		supportsAuthenticatedExtendedCard: whole,
+		capabilities: { streaming, pushNotifications: whole },
 		defaultInputModes: ["text/plain"],
 		defaultOutputModes: ["text/plain"],
 		skills: [skill],

@@ -5,8 +5,11 @@ import { duplicateInterfacesForLegacy } from "@a2a-js/sdk/compat/v0_3";
 import {
 	AgentEvent,
 	type AgentExecutor,
+	DefaultExecutionEventBusManager,
+	DefaultPushNotificationSender,
 	DefaultRequestHandler,
 	type ExecutionEventBus,
+	InMemoryPushNotificationStore,
 	InMemoryTaskStore,
 	type RequestContext,
 } from "@a2a-js/sdk/server";
@@ -17,8 +20,6 @@ import { AGENT, listenWith, REST_PATH, RPC_PATH, type SdkServer, type SdkServerO
 export interface SdkServer1Options extends SdkServerOptions {
 	/** The card and the endpoint serve 0.3 as well. */
 	readonly legacy?: boolean;
-	/** Which binding the card names. Default JSONRPC. */
-	readonly binding?: "JSONRPC" | "HTTP+JSON";
 }
 
 const textPart = (value: string): Message["parts"][number] => ({
@@ -108,7 +109,13 @@ export function sdkServer(options: SdkServer1Options = {}): Promise<SdkServer> {
 	const { legacy = false } = options;
 	const executor = new Executor();
 	return listenWith(options, executor.players, (app, url) => {
-		const handler = new DefaultRequestHandler(cardOf(url, options), new InMemoryTaskStore(), executor);
+		const card = cardOf(url, options);
+		const configs = new InMemoryPushNotificationStore();
+		const sender = new DefaultPushNotificationSender(configs);
+		const store = new InMemoryTaskStore();
+		const handler = options.whole
+			? new DefaultRequestHandler(card, store, executor, new DefaultExecutionEventBusManager(), configs, sender, card)
+			: new DefaultRequestHandler(card, store, executor);
 		const legacyCompat = { enabled: legacy };
 		app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: handler, legacyCompat }));
 		const userBuilder = UserBuilder.noAuthentication;
@@ -118,7 +125,7 @@ export function sdkServer(options: SdkServer1Options = {}): Promise<SdkServer> {
 }
 
 function cardOf(url: string, options: SdkServer1Options): AgentCard {
-	const { legacy = false, binding = "JSONRPC", streaming = true, token } = options;
+	const { legacy = false, binding = "JSONRPC", streaming = true, whole = false, token } = options;
 	const { skill, ...about } = AGENT;
 	const at = new URL(binding === "JSONRPC" ? RPC_PATH : REST_PATH, url).href;
 	const interfaces = [{ url: at, protocolBinding: binding, tenant: "", protocolVersion: "1.0" }];
@@ -127,7 +134,7 @@ function cardOf(url: string, options: SdkServer1Options): AgentCard {
 		...about,
 		supportedInterfaces: legacy ? duplicateInterfacesForLegacy(interfaces, ["JSONRPC"]) : interfaces,
 		provider: undefined,
-		capabilities: { streaming, pushNotifications: false, extendedAgentCard: false, extensions: [] },
+		capabilities: { streaming, pushNotifications: whole, extendedAgentCard: whole, extensions: [] },
 		securitySchemes: token === undefined ? {} : { bearer: { scheme: { $case: "httpAuthSecurityScheme", value } } },
 		securityRequirements: token === undefined ? [] : [{ schemes: { bearer: { list: [] } } }],
 		defaultInputModes: ["text/plain"],

@@ -19,6 +19,10 @@ export interface SdkServerOptions {
 	readonly streaming?: boolean;
 	/** Bearer token that calls need; the card can be read without. */
 	readonly token?: string;
+	/** Which binding the card names. Default JSONRPC. */
+	readonly binding?: "JSONRPC" | "HTTP+JSON";
+	/** Push notifications and an extended card as well. Default false. */
+	readonly whole?: boolean;
 }
 
 /** Where JSON-RPC and HTTP+JSON are served; not at the root, so that only the card leads there. */

@@ -1,8 +1,8 @@
 """The official Python SDK as the client of our server.
 
-    client.py URL [--token TOKEN] [--version 0.3] [--binding HTTP+JSON]
+    client.py URL [--token TOKEN] [--version 0.3] [--binding HTTP+JSON] [--trials OPERATION,OPERATION]
 
-Prints one line for each thing tried: "ok NAME", or "not ok NAME: WHY".
+With `--trials` it runs those of `trials.py` instead of its own. Prints one line for each thing tried: "ok NAME", or "not ok NAME: WHY".
 """
 
 import argparse
@@ -10,6 +10,8 @@ import asyncio
 import time
 
 import httpx
+
+from trials import Trials, run
 
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.helpers import get_artifact_text, get_message_text, new_text_message
@@ -175,6 +177,7 @@ async def main():
     parser.add_argument("--token")
     parser.add_argument("--version", default="1.0")
     parser.add_argument("--binding", default="JSONRPC")
+    parser.add_argument("--trials")
     args = parser.parse_args()
     headers = {"Authorization": f"Bearer {args.token}"} if args.token else {}
     async with httpx.AsyncClient(headers=headers, timeout=20) as http:
@@ -183,6 +186,8 @@ async def main():
         del card.supported_interfaces[:]
         card.supported_interfaces.extend(kept)
         cases = Cases(card, http, args.binding)
+        if args.trials:
+            return await run(Trials(cases.streaming, cases.plain, cases.polling), args.trials.split(","))
         # 0.3 has no list of tasks.
         skipped = ["lists_its_tasks"] if args.version == "0.3" else []
         for name in [each for each in vars(Cases) if not each.startswith("_") and each not in skipped]:

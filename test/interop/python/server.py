@@ -1,6 +1,6 @@
 """A server of the official Python SDK, whose agent does what the first word of a message says.
 
-    server.py [--version 0.3] [--no-streaming]
+    server.py [--version 0.3] [--no-streaming] [--binding HTTP+JSON]
 
 Prints its URL when it listens; ends with its standard input.
 """
@@ -11,6 +11,7 @@ import logging
 import socket
 import sys
 
+import httpx
 import uvicorn
 
 from starlette.applications import Starlette
@@ -18,8 +19,13 @@ from starlette.applications import Starlette
 from a2a.helpers import new_task, new_text_message, new_text_part
 from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandler
-from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
-from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
+from a2a.server.tasks import (
+    BasePushNotificationSender,
+    InMemoryPushNotificationConfigStore,
+    InMemoryTaskStore,
+    TaskUpdater,
+)
 from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, TaskState
 
 
@@ -73,6 +79,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", default="1.0")
     parser.add_argument("--no-streaming", action="store_true")
+    parser.add_argument("--binding", default="JSONRPC")
     args = parser.parse_args()
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
@@ -82,17 +89,37 @@ def main():
         description="Does what the first word says.",
         version="1.2.3",
         supported_interfaces=[
-            AgentInterface(url=f"{url}rpc", protocol_binding="JSONRPC", protocol_version=args.version)
+            AgentInterface(
+                url=f"{url}rpc" if args.binding == "JSONRPC" else f"{url}rest",
+                protocol_binding=args.binding,
+                protocol_version=args.version,
+            )
         ],
-        capabilities=AgentCapabilities(streaming=not args.no_streaming),
+        capabilities=AgentCapabilities(
+            streaming=not args.no_streaming, push_notifications=True, extended_agent_card=True
+        ),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="directives", name="Directives", description="Follows.", tags=["test"])],
     )
+    async def anywhere(_url):
+        return True  # the receivers of the tests are on loopback
+
+    configs = InMemoryPushNotificationConfigStore()
     handler = DefaultRequestHandler(
-        agent_executor=Directives(), task_store=InMemoryTaskStore(), agent_card=card
+        agent_executor=Directives(),
+        task_store=InMemoryTaskStore(),
+        agent_card=card,
+        push_config_store=configs,
+        push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs, push_url_validator=anywhere),
+        push_url_validator=anywhere,
+        extended_agent_card=card,
     )
-    routes = create_agent_card_routes(card) + create_jsonrpc_routes(handler, "/rpc", enable_v0_3_compat=True)
+    routes = (
+        create_agent_card_routes(card)
+        + create_jsonrpc_routes(handler, "/rpc", enable_v0_3_compat=True)
+        + create_rest_routes(handler, path_prefix="/rest", enable_v0_3_compat=True)
+    )
     server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off"))
 
     async def serve():
@@ -101,9 +128,15 @@ def main():
             server.should_exit = server.force_exit = True
 
         leaving = asyncio.create_task(leave())
-        print(url, flush=True)
+        async def tell():
+            while not server.started:
+                await asyncio.sleep(0.01)
+            print(url, flush=True)
+
+        telling = asyncio.create_task(tell())
         await server.serve(sockets=[listening])
         leaving.cancel()
+        telling.cancel()
 
     asyncio.run(serve())
 
