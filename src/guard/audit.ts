@@ -1,13 +1,17 @@
 /** One line for every exchange, in both directions, in a file that only the user can read. */
 import type { Clock } from "../lib/clock.ts";
-import { type JsonlFile, readLines } from "../lib/jsonl.ts";
+import { newId } from "../lib/ids.ts";
+import { type JsonlFile, lastLine, readLines } from "../lib/jsonl.ts";
 import { attempt, type Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
 import type { Caller, Policy, Step } from "../protocol/agent.ts";
 import { asA2AError } from "../protocol/errors.ts";
+import { isObject } from "../protocol/json.ts";
 import { textOf } from "../protocol/parts.ts";
-import { isInterrupted, isTerminal } from "../protocol/task.ts";
+import { type Activity, isInterrupted, isTerminal } from "../protocol/task.ts";
+import { readTrace, TRACE, traceId } from "../protocol/trace.ts";
 import type { Message, Task } from "../protocol/types.ts";
+import { type ChainEnd, chained, hashOf, unchained } from "./audit-chain.ts";
 import { buckets } from "./buckets.ts";
 import type { Credential } from "./identity.ts";
 import { byLooks, type Redaction } from "./redact.ts";
@@ -25,10 +29,16 @@ export interface AuditEntry {
 	readonly taskId?: string;
 	readonly contextId?: string;
 	readonly state?: string;
+	/** What the caller may do, in a line, where the operator wrote something about it. */
+	readonly policy?: string;
+	/** Id of the trace that the exchange belongs to, 32 hexadecimal digits. */
+	readonly trace?: string;
 	readonly durationMs?: number;
 	/** The beginning of the message or of the reply. Redacted, one line. */
 	readonly preview?: string;
 	readonly error?: string;
+	/** How many lines before this one could not be written. */
+	readonly lost?: number;
 }
 
 /** What is followed of a task: the store's logs have this shape. */
@@ -39,7 +49,7 @@ export interface AuditedTask {
 	readonly owner: string;
 	readonly label: string;
 	readonly task: Task;
-	on(reader: (event: { readonly kind: string }) => void): () => void;
+	on(reader: (event: { readonly kind: string; readonly activity?: Activity }) => void): () => void;
 }
 
 export interface AuditLog {
@@ -99,25 +109,50 @@ function messageIn(step: Step): Message | undefined {
 
 /**
  * The log over `file`. Writing may fail (a full disk): that is said once and stops nobody. `safe` takes secrets out of
- * what is written, asked at each line; by default by their looks alone.
+ * what is written, asked at each line; by default by their looks alone. `policyOf`: the policy for a caller, in a line.
  */
-export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Redaction = () => byLooks): AuditLog {
+export function auditLog(
+	file: JsonlFile,
+	clock: Clock,
+	log: Log,
+	safe: () => Redaction = () => byLooks,
+	policyOf: (caller: string) => string | undefined = () => undefined,
+): AuditLog {
 	let told = false;
 	let waiting: object[] = [];
 	let cancel: (() => void) | undefined;
 	const turnedAway = buckets({ perMinute: TURNED_AWAY_PER_MINUTE, clock });
 	let unwritten = 0;
 
-	function failed(error: unknown): void {
-		if (!told) log.warn("Could not write to the audit log", error);
-		told = true;
+	/** Where our chain of lines stands; none before the first, nor after a write that failed: what is on disk is not known then. */
+	let end: ChainEnd | undefined;
+	let lost = 0;
+	let writing: Promise<void> = Promise.resolve();
+
+	async function put(batch: readonly object[]): Promise<void> {
+		try {
+			if (!end) {
+				const last = await lastLine(file.path);
+				end = { writer: newId(String(process.pid)), count: 0, last: last === undefined ? "" : hashOf(last) };
+			}
+			const next = chained(lost > 0 ? [{ ...batch[0], lost }, ...batch.slice(1)] : batch, end);
+			await file.appendLines(next.lines);
+			end = next.end;
+			lost = 0;
+		} catch (error) {
+			end = undefined;
+			lost += batch.length;
+			if (!told) log.warn("Could not write to the audit log", error);
+			told = true;
+		}
 	}
 
 	function flush(): void {
 		cancel?.();
 		cancel = undefined;
-		for (const line of waiting) file.append(line).catch(failed);
+		const batch = waiting;
 		waiting = [];
+		if (batch.length > 0) writing = writing.then(() => put(batch));
 	}
 
 	function write(direction: AuditEntry["direction"], entry: Fields): void {
@@ -127,7 +162,8 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Re
 	}
 
 	function ended({ id, contextId, owner, label, task }: AuditedTask, began: number): void {
-		const { status, artifacts = [] } = task;
+		const { status, artifacts = [], metadata } = task;
+		const trace = readTrace(metadata?.[TRACE]);
 		const said = textOf((status.message ? [status.message] : artifacts).flatMap(({ parts }) => parts));
 		write("in", {
 			peer: label,
@@ -136,15 +172,23 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Re
 			taskId: id,
 			contextId,
 			state: status.state,
+			...(trace === undefined ? {} : { trace: traceId(trace) }),
 			durationMs: clock.now() - began,
 			...(said ? { preview: said } : {}),
 		});
+	}
+
+	/** A tool that the caller's policy did not allow, or what came of one that it did. */
+	function remark({ id, contextId, owner, label }: AuditedTask, { name, detail = "" }: Activity): void {
+		const about = { peer: label, caller: owner, taskId: id, contextId };
+		write("in", { ...about, operation: `tool ${name}`, error: detail });
 	}
 
 	return {
 		policy(step) {
 			const { operation, call } = step;
 			const message = messageIn(step);
+			const policy = message && policyOf(call.caller.id);
 			const about = {
 				peer: call.caller.label,
 				caller: call.caller.id,
@@ -152,6 +196,8 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Re
 				...("id" in step.params && typeof step.params.id === "string" ? { taskId: step.params.id } : {}),
 				...(message?.taskId === undefined ? {} : { taskId: message.taskId }),
 				...(message?.contextId === undefined ? {} : { contextId: message.contextId }),
+				...(call.trace === undefined ? {} : { trace: traceId(call.trace) }),
+				...(policy === undefined ? {} : { policy }),
 				...(message ? { preview: textOf(message.parts) } : {}),
 			};
 			if (message) write("in", about);
@@ -178,8 +224,9 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Re
 		follow(tasks) {
 			tasks.onOpen((task) => {
 				const began = clock.now();
-				task.on(({ kind }) => {
+				task.on(({ kind, activity }) => {
 					const { state } = task.task.status;
+					if (activity?.type === "refused" || activity?.type === "changed") remark(task, activity);
 					if (kind === "status" && (isTerminal(state) || isInterrupted(state))) ended(task, began);
 				});
 			});
@@ -187,12 +234,14 @@ export function auditLog(file: JsonlFile, clock: Clock, log: Log, safe: () => Re
 		outbound: (entry) => write("out", entry),
 		async tail(n) {
 			flush();
-			await file.flush();
-			return ((await attempt("read the audit log", () => readLines(file.path, { last: n }), log)) ?? []) as object[];
+			await writing;
+			const lines = (await attempt("read the audit log", () => readLines(file.path, { last: n }), log)) ?? [];
+			return lines.flatMap((line) => (isObject(line) ? unchained(line) : []));
 		},
-		close() {
+		async close() {
 			flush();
-			return file.close();
+			await writing;
+			await file.close();
 		},
 	};
 }

@@ -48,8 +48,13 @@ export class JsonlFile {
 
 	/** Appends `value` as one line (mode 0600, folder 0700), in order of the calls. Rejects when it was not written. */
 	append(value: object): Promise<void> {
+		return this.appendLines([JSON.stringify(value)]);
+	}
+
+	/** `append` for lines that are JSON already, in one piece: they follow each other in the file. */
+	appendLines(lines: readonly string[]): Promise<void> {
 		if (this.#closed) return Promise.reject(new Error(`${this.path} has been closed`));
-		const line = `${JSON.stringify(value)}\n`;
+		const line = lines.map((each) => `${each}\n`).join("");
 		const written = new Promise<void>((done, failed) => this.#queue.push({ line, done, failed }));
 		this.#writing ??= this.#drain();
 		return written;
@@ -137,6 +142,21 @@ async function tail(path: string, lines: number): Promise<Buffer> {
 		return at > 0 ? all.subarray(all.indexOf(0x0a) + 1) : all;
 	} finally {
 		await file.close();
+	}
+}
+
+/** The text of the last whole line; `undefined` when there is none. */
+export async function lastLine(path: string): Promise<string | undefined> {
+	try {
+		const text = (await tail(path, 1)).toString("utf8");
+		return text
+			.slice(0, text.lastIndexOf("\n") + 1)
+			.split("\n")
+			.filter(Boolean)
+			.at(-1);
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return undefined;
+		throw error;
 	}
 }
 
