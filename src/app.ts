@@ -12,9 +12,11 @@ import { type Loaded, loadConfig } from "./config/load.ts";
 import type { Restart } from "./config/row.ts";
 import { saveEdits } from "./config/save.ts";
 import { secretsOf } from "./config/secrets.ts";
+import { createDurable, storeLimits } from "./durable.ts";
 import { createGateways, type GatewayStatus } from "./gateways.ts";
 import { auditLog } from "./guard/audit.ts";
 import { type Metrics, metrics } from "./guard/metrics.ts";
+import { policyText } from "./guard/peer-policy.ts";
 import { redaction } from "./guard/redact.ts";
 import type { Host } from "./host.ts";
 import { createInbound } from "./inbound.ts";
@@ -22,7 +24,9 @@ import { systemClock } from "./lib/clock.ts";
 import { JsonlFile } from "./lib/jsonl.ts";
 import { attempt } from "./lib/log.ts";
 import { oneLine } from "./lib/text.ts";
+import { createMailbox, type Mailbox } from "./mailbox.ts";
 import { createAdoption } from "./peers/adopt.ts";
+import { createHomecoming, type Homecoming } from "./peers/homecoming.ts";
 import type { Outbound } from "./peers/outbound.ts";
 import { createReach, type Reach } from "./reach.ts";
 import { TaskStore } from "./tasks/store.ts";
@@ -57,11 +61,15 @@ export interface App {
 	};
 	/** Calling other agents. */
 	readonly outbound: Outbound;
+	/** Tasks that were dispatched and not waited for. */
+	readonly homecoming: Homecoming;
 	/** Inbound tasks. */
 	readonly tasks: TaskStore;
 	readonly metrics: Metrics;
 	/** How this session stands at each gateway, in the order of the configuration. */
 	gateways(): readonly GatewayStatus[];
+	/** This session in the file mailbox. `start` joins it, where it is switched on; `server.start` does so too. */
+	readonly mailbox: Pick<Mailbox, "status" | "list"> & { start(): Promise<void> };
 	/** The newest `n` entries, oldest first. */
 	readonly audit: { tail(n: number): Promise<readonly object[]> };
 	/** Saves edits to settings.json, reloads the configuration and restarts what must restart. One line per effect. */
@@ -70,8 +78,6 @@ export interface App {
 	close(): Promise<void>;
 }
 
-/** Ended tasks kept for `GetTask` and `ListTasks`. */
-const MAX_FINISHED = 1000;
 /** The audit log and the one before it: half a year of busy days, searched in a moment. */
 const AUDIT_SIZE = { maxBytes: 10 * 1024 * 1024, keep: 4 };
 
@@ -82,13 +88,16 @@ export function createApp(first: Loaded, host: Host): App {
 	const startedAt = clock.now();
 	const counts = metrics(clock);
 	const auditFile = new JsonlFile(join(agentDir, "a2a_audit.jsonl"), AUDIT_SIZE);
-	const audit = auditLog(auditFile, clock, log, () => redacting);
-	const tasks = new TaskStore({ maxFinished: MAX_FINISHED, clock, log });
-	audit.follow(tasks);
 	let loaded = first;
+	const policyOf = (caller: string) => policyText(caller, loaded.config.peerPolicies);
+	const audit = auditLog(auditFile, clock, log, () => redacting, policyOf);
+	const tasks = new TaskStore({ limits: storeLimits(() => loaded.config), clock, log });
+	const durable = createDurable({ agentDir, tasks, clock, log });
+	audit.follow(tasks);
 	let problem: string | undefined;
 	let closing: Promise<void> | undefined;
 	const gateways = createGateways({ config: () => loaded.config, agentDir, clock, log });
+	const mailbox = createMailbox({ config: () => loaded.config, host, clock });
 	/** Rules against leaks, and the tokens of this configuration. */
 	const safe = () => redaction([...secretsOf(loaded.config), ...gateways.minted().values()]);
 	let redacting = safe();
@@ -97,10 +106,12 @@ export function createApp(first: Loaded, host: Host): App {
 		redaction: () => redacting,
 		host,
 		tasks,
+		durable,
 		audit,
 		metrics: counts,
 		clock,
 		minted: gateways.minted,
+		mailbox,
 	});
 	const adopt = createAdoption(host.confirm);
 	const reaching = () =>
@@ -110,12 +121,14 @@ export function createApp(first: Loaded, host: Host): App {
 			host,
 			self: () => inbound.listening()?.url,
 			gateways: gateways.source,
+			mailbox,
 			adopt,
 			audit,
 			metrics: counts,
 			clock,
 		});
 	let reach = reaching();
+	const homecoming = createHomecoming({ status: (...asked) => reach.outbound.status(...asked), clock });
 	/** Replaced by new settings while calls may still run over it. */
 	const retired: Reach[] = [];
 	/** Starts, stops and changes of settings happen one after another. */
@@ -132,16 +145,25 @@ export function createApp(first: Loaded, host: Host): App {
 		const served = inbound.served();
 		if (!listening || !served) return;
 		gateways.start(served);
-		const { cwd, model, tools, skills } = host.describe();
+		const { cwd, model, tools, skills, sessionId } = host.describe();
 		const { agentName: name, publicUrl } = loaded.config;
 		const url = publicUrl === "" ? listening.url : publicUrl;
-		await reach.announce({ name, url, cwd, model, tools, skills, startedAt }, listening);
+		await reach.announce({ name, url, cwd, model, tools, skills, startedAt, sessionId }, listening);
+	}
+
+	/** A guard that was written down and could not be read would leave the server more open than was meant. */
+	function checkGuards(): void {
+		const guard = loaded.problems.find(({ level }) => level === "error");
+		if (guard) throw new Error(`The A2A server does not start: ${guard.text}`);
+	}
+
+	async function joinMailbox(): Promise<void> {
+		checkGuards();
+		await mailbox.start(inbound.entry());
 	}
 
 	async function serve(): Promise<void> {
-		// A guard that was written down and could not be read would leave the server more open than was meant.
-		const guard = loaded.problems.find(({ level }) => level === "error");
-		if (guard) throw new Error(`The A2A server does not start: ${guard.text}`);
+		checkGuards();
 		try {
 			const { host: bound } = await inbound.start();
 			const wanted = loaded.config.serverHost;
@@ -154,21 +176,24 @@ export function createApp(first: Loaded, host: Host): App {
 			throw new Error(`The A2A server does not start: ${problem}`, { cause: error });
 		}
 		await attempt("announce this session to others", announce, log);
+		if (loaded.config.mailboxEnabled) await attempt("join the mailbox", joinMailbox, log);
 	}
 
 	async function stop(reason: string): Promise<void> {
 		const left = gateways.stop();
 		await attempt("withdraw this session's announcement", () => reach.withdraw(), log);
+		await attempt("leave the mailbox", () => mailbox.stop(), log);
 		await Promise.all([left, inbound.stop(reason)]);
 	}
 
 	function status(): ServerStatus {
 		const listening = inbound.listening();
 		const running = tasks.running();
+		const wrong = problem ?? durable.problem();
 		const about = {
 			inFlight: running.length,
 			callers: [...new Set(running.map(({ label }) => label))],
-			...(problem === undefined ? {} : { problem }),
+			...(wrong === undefined ? {} : { problem: wrong }),
 		};
 		if (!listening) return { running: false, ...about };
 		const { url, port, host: bound } = listening;
@@ -184,6 +209,7 @@ export function createApp(first: Loaded, host: Host): App {
 		const effects = [`Saved ${edits.size === 1 ? "1 setting" : `${edits.size} settings`}.`];
 		const changed = changes(before, loaded.config);
 		if (changed.size === 0) return effects;
+		if (isMoved(before, loaded.config)) await mailbox.stop();
 		retired.push(reach);
 		await reach.withdraw();
 		reach = reaching();
@@ -192,6 +218,7 @@ export function createApp(first: Loaded, host: Host): App {
 			effects.push(`The A2A server was restarted: ${inbound.listening()?.url}`);
 		} else {
 			await announce();
+			if (loaded.config.mailboxEnabled) await attempt("join the mailbox", joinMailbox, log);
 		}
 		return effects;
 	}
@@ -212,13 +239,16 @@ export function createApp(first: Loaded, host: Host): App {
 		get outbound() {
 			return reach.outbound;
 		},
+		homecoming,
 		tasks,
 		metrics: counts,
 		gateways: gateways.status,
+		mailbox: { start: () => inTurn(joinMailbox), status: mailbox.status, list: mailbox.list },
 		audit,
 		apply: (edits) => inTurn(() => apply(edits)),
 		close() {
 			closing ??= inTurn(async () => {
+				await homecoming.close();
 				await stop("host stopped");
 				for (const each of [reach, ...retired]) await attempt("close outbound calls", () => each.close(), log);
 				await gateways.close();
@@ -232,6 +262,12 @@ export function createApp(first: Loaded, host: Host): App {
 /** Whether the server had to be bound closer to home than was wanted. */
 function isNarrowed(wanted: string, bound: string): boolean {
 	return bound === "127.0.0.1" && bindHost(wanted, true) !== "127.0.0.1";
+}
+
+/** Whether settings of the mailbox have changed. */
+function isMoved(before: Config, now: Config): boolean {
+	const names = (Object.keys(now) as (keyof Config)[]).filter((name) => name.startsWith("mailbox"));
+	return names.some((name) => before[name] !== now[name]);
 }
 
 /** What must restart for the new settings to hold. */

@@ -10,12 +10,14 @@ import { urlCheck } from "./guard/urls.ts";
 import type { Host } from "./host.ts";
 import type { Clock } from "./lib/clock.ts";
 import { attempt } from "./lib/log.ts";
+import type { Mailbox } from "./mailbox.ts";
 import type { Adopt } from "./peers/adopt.ts";
 import { createConnect, openHttp } from "./peers/connect.ts";
 import { createConversations } from "./peers/conversations.ts";
 import { createDirectory } from "./peers/directory.ts";
 import { createOutbound, type Outbound } from "./peers/outbound.ts";
 import type { Source } from "./peers/peer.ts";
+import { createReceiver } from "./peers/received.ts";
 import { fromConfig } from "./peers/sources/config.ts";
 import { fromMdns } from "./peers/sources/mdns.ts";
 import { type Announcement, fromRegistry } from "./peers/sources/registry.ts";
@@ -31,6 +33,8 @@ export interface ReachParts {
 	readonly self: () => string | undefined;
 	/** Peers of the gateways. */
 	readonly gateways: Source;
+	/** The agents of the mailbox. */
+	readonly mailbox: Pick<Mailbox, "source" | "open">;
 	readonly audit: AuditLog;
 	readonly metrics: Metrics;
 	readonly clock: Clock;
@@ -71,7 +75,7 @@ export function createReach(parts: ReachParts): Reach {
 		? fromMdns({ type: config.mdnsServiceType, clock, log, pid: process.pid })
 		: undefined;
 	const found = [registry, mdns].filter((source) => source !== undefined);
-	const directory = createDirectory([fromConfig(config.peers, log), ...found, parts.gateways], {
+	const directory = createDirectory([fromConfig(config.peers, log), ...found, parts.gateways, parts.mailbox.source], {
 		self: () => {
 			const url = parts.self();
 			return url === undefined ? [] : [new URL(url)];
@@ -91,6 +95,7 @@ export function createReach(parts: ReachParts): Reach {
 				pool,
 				clock,
 			}),
+			mailbox: parts.mailbox.open,
 		},
 		directory,
 		own: config,
@@ -102,11 +107,34 @@ export function createReach(parts: ReachParts): Reach {
 			audit.outbound(exchange);
 		},
 	});
+	const receiver = createReceiver({
+		dir: join(agentDir, "a2a_received"),
+		limits: {
+			maxBytes: config.receiveFileMaxBytes,
+			maxTotalBytes: config.receiveFilesMaxBytes,
+			maxCount: config.receiveFilesMaxCount,
+		},
+		keepDays: config.receivedKeepDays,
+		withoutKnown,
+		clock,
+		log,
+	});
+	void receiver.sweep();
 	const outbound = createOutbound({
 		directory,
 		connect,
 		redact,
 		withoutKnown,
+		receiver,
+		sending: {
+			cwd: host.cwd,
+			agentDir,
+			limits: {
+				maxBytes: config.sendFileMaxBytes,
+				maxTotalBytes: config.sendFilesMaxBytes,
+				maxCount: config.sendFilesMaxCount,
+			},
+		},
 		conversations: createConversations(join(agentDir, "a2a_conversations"), clock),
 		clock,
 		log,

@@ -18,10 +18,11 @@ const MAY_IMPORT: { readonly [part: string]: readonly string[] } = {
 	bindings: ["protocol", "lib", "guard", "bindings/binding.ts"],
 	peers: ["protocol", "lib", "guard", "bindings"],
 	app: ["protocol", "lib", "config", "tasks", "guard", "agent", "bindings", "peers"],
-	// A runner frames what a peer wrote before a model reads it, and scrubs why a run failed: both are the guard's.
+	// A runner frames what a peer wrote before a model reads it, scrubs why a run failed and keeps to the policy for the
+	// caller: all are the guard's.
 	pi: [
 		...["app", "config", "protocol", "lib", "type:agent", "type:tasks", "type:peers"],
-		...["guard/inbound.ts", "guard/redact.ts"],
+		...["guard/inbound.ts", "guard/redact.ts", "guard/peer-policy.ts"],
 	],
 	cli: ["config", "protocol", "lib", "bindings/mailbox"],
 	index: ["pi"],

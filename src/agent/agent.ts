@@ -12,11 +12,13 @@ import {
 	type Params,
 	type Results,
 } from "../protocol/operations.ts";
+import type { PushConfig, Webhooks } from "../protocol/push.ts";
 import type { AgentCard } from "../protocol/types.ts";
 import type { TaskStore } from "../tasks/store.ts";
 import { cardOperation } from "./card.ts";
+import type { FileLimits } from "./content.ts";
 import { messageOperations } from "./messages.ts";
-import { pushOperations } from "./push.ts";
+import { PushConfigs } from "./push.ts";
 import type { Runner } from "./runner.ts";
 import { Runs } from "./runs.ts";
 import { taskOperations } from "./tasks.ts";
@@ -32,6 +34,8 @@ export interface AgentParts {
 		readonly replyTimeoutMs: number;
 		/** How long a task may run that nobody waits for any more, in milliseconds; 0: no limit. */
 		readonly asyncTimeoutMs: number;
+		/** Whether a task that was cut off by the end of its process is resumed when the runner can. */
+		readonly resumeTasks?: boolean;
 	};
 	/** A redactor for one text; everything the agent says passes one. */
 	readonly redact: () => Redactor;
@@ -39,13 +43,25 @@ export interface AgentParts {
 	readonly card: () => AgentCard | undefined;
 	/** What the card promises; what it does not is refused (§3.3.4). */
 	readonly capabilities: { readonly streaming: boolean; readonly push: boolean; readonly extended: boolean };
+	/** The way to webhooks; without it there are no push notifications, whatever the capabilities say. */
+	readonly webhooks?: Webhooks;
 	/** Media types of files that the agent reads, as on the card; everything by default. */
 	readonly inputModes?: readonly string[];
+	/** Media types that the agent can make: who takes none of them is refused; everything by default. */
+	readonly outputModes?: readonly string[];
+	/** How much a message may bring in files; no limit of its own by default. */
+	readonly files?: FileLimits;
 	readonly log: Log;
 }
 
 /** An agent that can be stopped. */
 export interface LocalAgent extends Agent {
+	/**
+	 * Takes up the tasks in the store that have not ended and that nobody works on, those of an earlier process: what waits
+	 * for its caller goes on waiting, the others are resumed when the settings and the runner allow it, else FAILED with
+	 * "host stopped" and what they had.
+	 */
+	recover(): Promise<void>;
 	/**
 	 * Accepts nothing more, stops what runs, closes the runner, and marks what had not ended FAILED with `reason`. Tasks
 	 * that wait for their caller stay as they are. May be called twice.
@@ -70,6 +86,7 @@ const limitOf = (ms: number): number => (ms > 0 ? ms : Number.POSITIVE_INFINITY)
 /** Our own agent over a runner. */
 export function createAgent(parts: AgentParts): LocalAgent {
 	const { tasks, runner, clock, redact, capabilities, log, inputModes = ["*/*"] } = parts;
+	const { outputModes = ["*/*"], files } = parts;
 	// Read at each use: a changed setting holds for the tasks to come.
 	const limits = {
 		get maxConcurrent() {
@@ -83,17 +100,27 @@ export function createAgent(parts: AgentParts): LocalAgent {
 		},
 	};
 	const runs = new Runs({ tasks, runner, clock, redact, log }, limits);
-	const messages = messageOperations({ tasks, runs, clock, limits, push: capabilities.push, inputModes });
+	const content = { inputModes, outputModes, files };
+	const { webhooks } = parts;
+	const configs = webhooks && new PushConfigs({ tasks, webhooks, clock, log });
+	// A changed setting holds at once here too.
+	const push = (): PushConfigs | undefined => (capabilities.push ? configs : undefined);
+	const pushing = (): PushConfigs => {
+		const able = push();
+		if (!able) throw new A2AError(...REFUSALS.pushNotifications);
+		return able;
+	};
+	const messages = messageOperations({ tasks, runs, clock, limits, push, content });
 	const ofTasks = taskOperations({ tasks, runs });
 	const requests: Requests = {
 		SendMessage: messages.sendMessage,
 		GetTask: ofTasks.getTask,
 		ListTasks: ofTasks.listTasks,
 		CancelTask: ofTasks.cancelTask,
-		CreateTaskPushNotificationConfig: pushOperations.create,
-		GetTaskPushNotificationConfig: pushOperations.get,
-		ListTaskPushNotificationConfigs: pushOperations.list,
-		DeleteTaskPushNotificationConfig: pushOperations.delete,
+		CreateTaskPushNotificationConfig: (params, call) => pushing().create(params, call),
+		GetTaskPushNotificationConfig: (params, call) => pushing().get(params, call),
+		ListTaskPushNotificationConfigs: (params, call) => pushing().list(params, call),
+		DeleteTaskPushNotificationConfig: (params, call) => pushing().delete(params, call),
 		GetExtendedAgentCard: cardOperation(parts.card),
 	};
 	const streams: Streams = {
@@ -102,7 +129,9 @@ export function createAgent(parts: AgentParts): LocalAgent {
 	};
 	const able: { readonly [K in Need]: boolean } = {
 		streaming: capabilities.streaming,
-		pushNotifications: capabilities.push,
+		get pushNotifications() {
+			return push() !== undefined;
+		},
 		extendedAgentCard: capabilities.extended,
 	};
 
@@ -121,19 +150,38 @@ export function createAgent(parts: AgentParts): LocalAgent {
 		async request(operation, params, call) {
 			try {
 				check(operation);
-				return await requests[operation](params, call);
+				const result = await requests[operation](params, call);
+				// Nobody is told of what is not on disk.
+				await tasks.written();
+				return result;
 			} catch (error) {
+				await tasks.written();
 				throw told(error, operation);
 			}
 		},
 		async *stream(operation, params, call) {
 			try {
 				check(operation);
-				yield* streams[operation](params, call);
+				for await (const item of streams[operation](params, call)) {
+					const writing = tasks.written();
+					if (writing) await writing;
+					yield item;
+				}
 			} catch (error) {
 				throw told(error, operation);
 			}
 		},
-		close: (reason) => runs.close(reason),
+		async recover() {
+			for (const log of tasks.unfinished()) {
+				// Written by `PushConfigs` of an earlier process.
+				const known = Array.isArray(log.note) && push()?.all(log).length === 0;
+				if (known) push()?.restore(log, log.note as unknown as readonly PushConfig[]);
+			}
+			await runs.recover(parts.limits.resumeTasks ?? false);
+		},
+		async close(reason) {
+			await runs.close(reason);
+			await configs?.close();
+		},
 	};
 }

@@ -2,11 +2,14 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Call } from "../protocol/agent.ts";
 import { A2AError } from "../protocol/errors.ts";
+import type { PushConfig } from "../protocol/push.ts";
 import { isInterrupted, isTerminal } from "../protocol/task.ts";
 import type { Message, SendMessageRequest, SendMessageResponse, StreamResponse } from "../protocol/types.ts";
 import { checkHistoryLength, recent } from "../tasks/list.ts";
 import type { TaskLog } from "../tasks/log.ts";
 import type { TaskStore } from "../tasks/store.ts";
+import { type ContentRules, checkContent } from "./content.ts";
+import type { PushConfigs } from "./push.ts";
 import type { Run } from "./run.ts";
 import type { Runs } from "./runs.ts";
 import { viewed } from "./tasks.ts";
@@ -20,10 +23,9 @@ export interface MessageParts {
 	readonly clock: Clock;
 	/** Milliseconds; `Infinity` for no limit. */
 	readonly limits: { readonly replyMs: number; readonly asyncMs: number };
-	/** Push notifications can be configured. */
-	readonly push: boolean;
-	/** Media types of files that the agent reads; `*` may stand for either half. */
-	readonly inputModes: readonly string[];
+	/** Push notification configurations; undefined while there can be none. */
+	readonly push: () => PushConfigs | undefined;
+	readonly content: ContentRules;
 }
 
 /** A task that a message belongs to, and its run while there is one. */
@@ -32,22 +34,10 @@ interface Accepted {
 	readonly run: Run | undefined;
 }
 
-function matches(mode: string, mediaType: string): boolean {
-	const [type, subtype] = mediaType.toLowerCase().split(";")[0]?.trim().split("/") ?? [];
-	const [wantedType, wantedSubtype] = mode.toLowerCase().split("/");
-	return (wantedType === "*" || wantedType === type) && (wantedSubtype === "*" || wantedSubtype === subtype);
-}
-
-/** Text and data are read whatever they are called; a file must be of a kind that was promised. */
-function checkMediaTypes(message: Message, modes: readonly string[]): void {
-	for (const [index, part] of message.parts.entries()) {
-		if ("text" in part || "data" in part || part.mediaType === undefined) continue;
-		const { mediaType } = part;
-		if (modes.some((mode) => matches(mode, mediaType))) continue;
-		throw new A2AError("ContentTypeNotSupportedError", `Content of type ${mediaType} is not supported`, {
-			metadata: { field: `message.parts[${index}]`, mediaType },
-		});
-	}
+/** A webhook to be told of the task that a message makes or continues. */
+interface Pushing {
+	readonly configs: PushConfigs;
+	readonly config: PushConfig;
 }
 
 /** The caller's task that a message may go to now. Throws what §3.1.1 and §3.4.3 ask for. */
@@ -71,16 +61,30 @@ function waitingTask(tasks: TaskStore, owner: string, { taskId, contextId }: Mes
 export function messageOperations(parts: MessageParts) {
 	const { tasks, runs, clock, limits } = parts;
 
+	/** The webhook that comes with a message (§3.2.2), checked. Throws when it cannot be taken. */
+	async function webhookOf({ configuration }: SendMessageRequest, call: Call): Promise<Pushing | undefined> {
+		const given = configuration?.taskPushNotificationConfig;
+		if (!given) return undefined;
+		const configs = parts.push();
+		if (!configs) throw new A2AError("PushNotificationNotSupportedError");
+		return { configs, config: await configs.checked(given, call, "configuration.taskPushNotificationConfig") };
+	}
+
 	/** Accepts a message or throws; all at once, so that two copies of one message cannot both begin a run. */
-	function accept({ message, configuration }: SendMessageRequest, call: Call, limitMs: number): Accepted {
-		if (configuration?.taskPushNotificationConfig && !parts.push) {
-			throw new A2AError("PushNotificationNotSupportedError");
-		}
+	function accept(request: SendMessageRequest, call: Call, limitMs: number, push?: Pushing): Accepted {
+		const { message, configuration } = request;
 		const again = tasks.withMessage(call.caller.id, message);
 		if (again) return { log: again, run: runs.of(again) };
-		checkMediaTypes(message, parts.inputModes);
+		const accepts = configuration?.acceptedOutputModes;
+		checkContent(message, accepts, parts.content);
 		const resumes = waitingTask(tasks, call.caller.id, message);
-		const run = runs.begin({ message, call, limitMs, ...(resumes ? { resumes } : {}) });
+		if (resumes && push) push.configs.admit(resumes, push.config);
+		const run = runs.begin({ message, call, limitMs, accepts, ...(resumes ? { resumes } : {}) });
+		if (push) {
+			// Its receiver is told of the task, so the answer is one as well.
+			run.show();
+			push.configs.add(run.log, push.config);
+		}
 		return { log: run.log, run };
 	}
 
@@ -117,7 +121,7 @@ export function messageOperations(parts: MessageParts) {
 			checkHistoryLength(historyLength);
 			// The async window follows on the reply window, whether or not the caller is still there when that one closes.
 			const limitMs = limits.asyncMs + (returnImmediately ? 0 : limits.replyMs);
-			const { log, run } = accept(params, call, limitMs);
+			const { log, run } = accept(params, call, limitMs, await webhookOf(params, call));
 			if (returnImmediately) await direct(run);
 			else await settled(log, call);
 			run?.show();
@@ -129,8 +133,9 @@ export function messageOperations(parts: MessageParts) {
 		async *sendStreamingMessage(params: SendMessageRequest, call: Call): AsyncGenerator<StreamResponse> {
 			const historyLength = params.configuration?.historyLength;
 			checkHistoryLength(historyLength);
-			const { log, run } = accept(params, call, limits.asyncMs);
-			yield* viewed(log, call.signal, { historyLength, direct: () => direct(run), untilAsked: true });
+			const { log, run } = accept(params, call, limits.asyncMs, await webhookOf(params, call));
+			const { after } = call;
+			yield* viewed(log, call.signal, { historyLength, after, direct: () => direct(run), untilAsked: true });
 		},
 	};
 }

@@ -2,31 +2,38 @@
 import type { Call } from "../protocol/agent.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { isInterrupted, isTerminal } from "../protocol/task.ts";
-import type {
-	CancelTaskRequest,
-	GetTaskRequest,
-	ListTasksRequest,
-	ListTasksResponse,
-	Message,
-	StreamResponse,
-	SubscribeToTaskRequest,
-	Task,
+import {
+	type CancelTaskRequest,
+	eventId,
+	type GetTaskRequest,
+	type ListTasksRequest,
+	type ListTasksResponse,
+	type Message,
+	type StreamResponse,
+	type SubscribeToTaskRequest,
+	type Task,
 } from "../protocol/types.ts";
 import { recent } from "../tasks/list.ts";
 import type { TaskLog } from "../tasks/log.ts";
+import type { Happened } from "../tasks/past.ts";
 import type { TaskStore } from "../tasks/store.ts";
 import type { Runs } from "./runs.ts";
 
+/** A question of the task to its caller. */
+const isAsked = ({ event }: Happened): boolean => event.kind === "status" && isInterrupted(event.status.state);
+
 /**
  * A task as it is at the first `next`, then everything that happens to it, until it ends or `signal` aborts; nothing
- * is lost between the two. `direct` may turn out a message, which is then the only item. `untilAsked` ends it as well
- * when the task waits for its caller.
+ * is lost between the two. A reader who has seen event `after` gets what came after that instead of the task, as long as
+ * it is known. `direct` may turn out a message, which is then the only item. `untilAsked` ends it as well when the task
+ * waits for its caller.
  */
 export async function* viewed(
 	log: TaskLog,
 	signal: AbortSignal,
 	how: {
 		readonly historyLength?: number | undefined;
+		readonly after?: string | undefined;
 		readonly direct?: () => Promise<Message | undefined>;
 		readonly untilAsked?: boolean;
 	} = {},
@@ -35,15 +42,22 @@ export async function* viewed(
 	const leave = () => leaving.abort();
 	if (signal.aborted) leave();
 	signal.addEventListener("abort", leave, { once: true });
+	const { untilAsked = false } = how;
 	try {
-		const items = log.items(leaving.signal);
-		const task = recent(log.task, how.historyLength);
-		const message = await how.direct?.();
-		yield message ? { message } : { task };
-		if (message || (how.untilAsked && isInterrupted(task.status.state))) return;
+		const past = log.after(how.after);
+		const items = log.items(leaving.signal, past);
+		const waits = untilAsked && isInterrupted(log.state);
+		if (past) {
+			if (waits && !past.some(isAsked)) return;
+		} else {
+			const task = { task: recent(log.task, how.historyLength), [eventId]: log.eventId() };
+			const message = await how.direct?.();
+			yield message ? { message } : task;
+			if (message || waits) return;
+		}
 		for await (const item of items) {
 			yield item;
-			if (how.untilAsked && "statusUpdate" in item && isInterrupted(item.statusUpdate.status.state)) return;
+			if (untilAsked && "statusUpdate" in item && isInterrupted(item.statusUpdate.status.state)) return;
 		}
 	} finally {
 		signal.removeEventListener("abort", leave);
@@ -70,15 +84,18 @@ export function taskOperations({ tasks, runs }: { readonly tasks: TaskStore; rea
 			return log.task;
 		},
 
-		async *subscribeToTask({ id }: SubscribeToTaskRequest, { caller, signal }: Call): AsyncGenerator<StreamResponse> {
+		async *subscribeToTask(
+			{ id }: SubscribeToTaskRequest,
+			{ caller, signal, after }: Call,
+		): AsyncGenerator<StreamResponse> {
 			const log = tasks.get(caller.id, id);
-			if (isTerminal(log.state)) {
+			if (isTerminal(log.state) && !log.after(after)) {
 				throw new A2AError("UnsupportedOperationError", "The task has ended; ask for it with GetTask", {
 					metadata: { taskId: id, state: log.state },
 				});
 			}
 			runs.of(log)?.show();
-			yield* viewed(log, signal);
+			yield* viewed(log, signal, { after });
 		},
 	};
 }

@@ -1,6 +1,6 @@
 /** What only several keys together can tell. */
-import { homedir } from "node:os";
 import { resolve } from "node:path";
+import { fromHome } from "../lib/home.ts";
 import { type GatewayConfig, gatewayOf } from "./entries.ts";
 import type { Config, Values } from "./keys.ts";
 import { NAME } from "./map-kinds.ts";
@@ -38,6 +38,16 @@ export function settle(values: Values, facts: Facts, report: (finding: Finding) 
 			expected: "a name in server.peerTokens; without one the shared token is presented",
 			level: "hint",
 		});
+	for (const who of Object.keys(values.peerPolicies)) {
+		const name = who.replace(/^peer:/, "");
+		if (who !== "default" && !name.includes(":") && !named.includes(name))
+			report({
+				at: "server.peerPolicies",
+				found: who,
+				expected: "`default`, a name in server.peerTokens, or one with ip:, gateway: or mailbox: in front",
+				level: "hint",
+			});
+	}
 	// A session must be able to miss a beat without being swept out.
 	const ttlSec = values.ttlSec > values.heartbeatSec ? values.ttlSec : values.heartbeatSec * 4;
 	if (ttlSec !== values.ttlSec)
@@ -74,7 +84,7 @@ export function settle(values: Values, facts: Facts, report: (finding: Finding) 
 		...config,
 		serverHost,
 		ttlSec,
-		workspace: resolve(facts.cwd, config.workspace.replace(/^~(?=[/\\]|$)/, homedir)),
+		workspace: resolve(facts.cwd, fromHome(config.workspace)),
 		gateways: single ? withSingle(values.gateways, single) : values.gateways,
 	};
 }

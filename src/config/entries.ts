@@ -1,6 +1,7 @@
 /** The entries that operators write into maps and lists: peers, gateways, skills. */
-import type { AgentSkill } from "../protocol/types.ts";
+import type { AgentSkill, JsonObject } from "../protocol/types.ts";
 import { flag, httpUrl, line, list, MASK, token, whole, word } from "./key-kinds.ts";
+import { cardKeySource, cardSource } from "./keys-cards.ts";
 import { entry, type FieldsOf } from "./map-kinds.ts";
 
 /** A peer that the operator wrote down. */
@@ -14,6 +15,12 @@ export interface PeerConfig {
 	/** What it is asked for by `a2a_orchestrate`. */
 	readonly capabilities: readonly string[];
 	readonly description?: string;
+	/** Where its card is, when that is not one of the usual places. */
+	readonly cardUrl?: string;
+	/** Its card, or the file that it is in: the peer is not asked for one. */
+	readonly card?: JsonObject | string;
+	/** Public keys that may sign its card, or the file that they are in: no other card is taken. */
+	readonly cardKeys?: JsonObject | string;
 }
 
 /** Longest time that can be asked for, 23 days in seconds: a timer cannot run longer. */
@@ -21,7 +28,7 @@ export const LONGEST_SEC = 2_000_000;
 
 const capability = line(100);
 
-/** `{ url, auth: { type, token }, timeout, capabilities, description }`; the timeout is in seconds. */
+/** `{ url, auth: { type, token }, timeout, capabilities, description, cardUrl, card, cardKeys }`; timeout in seconds. */
 export const peer = entry(
 	{
 		url: httpUrl(),
@@ -30,23 +37,31 @@ export const peer = entry(
 		timeout: whole(1, LONGEST_SEC),
 		capabilities: list(capability, "list"),
 		description: line(500),
+		cardUrl: httpUrl(),
+		card: cardSource(),
+		cardKeys: cardKeySource(),
 	},
 	{
-		expected: "an object with url, auth, timeout, capabilities, description",
+		expected: "an object with url, auth, timeout, capabilities, description, cardUrl, card, cardKeys",
 		show: (value: PeerConfig) =>
 			[httpUrl().show(value.url), value.token ? `token ${MASK}` : "", value.capabilities.join(" ")]
 				.filter((part) => part !== "")
 				.join(", "),
 	},
 	(values, report): PeerConfig | undefined => {
-		if (values.url === undefined)
-			return void report({ at: "url", expected: "the URL of the peer, or it cannot be called" });
+		const { cardUrl, card, cardKeys, url = cardUrl } = values;
+		if (url === undefined) return void report({ at: "url", expected: "the URL of the peer, or it cannot be called" });
+		if (card !== undefined && cardUrl !== undefined)
+			report({ at: "cardUrl", found: cardUrl, expected: "nothing, because card is set and is used" });
 		return {
-			url: values.url,
+			url,
 			...(values["auth.token"] ? { token: values["auth.token"] } : {}),
 			...(values.timeout ? { timeoutMs: values.timeout * 1000 } : {}),
 			capabilities: values.capabilities ?? [],
 			...(values.description ? { description: values.description } : {}),
+			...(cardUrl === undefined ? {} : { cardUrl }),
+			...(card === undefined ? {} : { card }),
+			...(cardKeys === undefined ? {} : { cardKeys }),
 		};
 	},
 );

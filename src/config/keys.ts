@@ -3,12 +3,33 @@
  * all come from its rows.
  */
 import type { Kind, ValueOf } from "./key-kinds.ts";
+import { CARD_KEYS } from "./keys-cards.ts";
+import { CONTENT_KEYS } from "./keys-content.ts";
 import { DISCOVERY_KEYS } from "./keys-discovery.ts";
+import { FILE_KEYS } from "./keys-files.ts";
+import { JOURNAL_KEYS } from "./keys-journal.ts";
+import { MAILBOX_KEYS } from "./keys-mailbox.ts";
+import { NOTIFY_KEYS } from "./keys-notify.ts";
 import { PEER_KEYS, UI_KEYS } from "./keys-peers.ts";
+import { POLICY_KEYS } from "./keys-policies.ts";
+import { PUSH_KEYS } from "./keys-push.ts";
 import { SERVER_KEYS } from "./keys-server.ts";
 import type { KeyTable, Row } from "./row.ts";
 
-export const KEYS = { ...SERVER_KEYS, ...PEER_KEYS, ...DISCOVERY_KEYS, ...UI_KEYS } as const satisfies KeyTable;
+export const KEYS = {
+	...SERVER_KEYS,
+	...POLICY_KEYS,
+	...JOURNAL_KEYS,
+	...PUSH_KEYS,
+	...CONTENT_KEYS,
+	...FILE_KEYS,
+	...CARD_KEYS,
+	...PEER_KEYS,
+	...DISCOVERY_KEYS,
+	...MAILBOX_KEYS,
+	...UI_KEYS,
+	...NOTIFY_KEYS,
+} as const satisfies KeyTable;
 
 type Keys = typeof KEYS;
 export type KeyName = keyof Keys;

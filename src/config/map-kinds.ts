@@ -10,7 +10,13 @@ const NAME_RULE = "a name of letters, digits, `_`, `.` and `-` (at most 64)";
 /** Names that mean something to the language when an object is looked up by them. */
 const PROTOTYPE = ["__proto__", "constructor", "prototype"];
 
-const isName = (text: string): boolean => NAME.test(text) && !PROTOTYPE.includes(text);
+/** What the names in a map look like. */
+export interface NameForm {
+	readonly pattern: RegExp;
+	/** Completes "expected …". */
+	readonly rule: string;
+}
+const NAMES: NameForm = { pattern: NAME, rule: NAME_RULE };
 
 /** A name as in `NAME`. */
 export function name(): Kind<string> {
@@ -78,8 +84,9 @@ function fieldsOf(kind: Kind<unknown>): Fields {
  * A map from names to values of one kind, without a prototype. A bad entry is reported and left out. As text:
  * `name:value` pairs between commas.
  */
-export function map<T>(of: Kind<T>, takes: string): Kind<Readonly<Record<string, T>>> {
+export function map<T>(of: Kind<T>, takes: string, names = NAMES): Kind<Readonly<Record<string, T>>> {
 	const fields = fieldsOf(of);
+	const isName = (text: string): boolean => names.pattern.test(text) && !PROTOTYPE.includes(text);
 	return {
 		expected: of.secret ? "an object (as text: name:token pairs between commas)" : "an object of named entries",
 		takes,
@@ -92,7 +99,7 @@ export function map<T>(of: Kind<T>, takes: string): Kind<Readonly<Record<string,
 			for (const key of Object.keys(value)) {
 				// A pair whose halves were swapped would have the secret for a name.
 				const shown = found(key, of.secret).replaceAll('"', "");
-				if (!isName(key)) report({ at: shown, found: "a name that cannot be used", expected: NAME_RULE });
+				if (!isName(key)) report({ at: shown, found: "a name that cannot be used", expected: names.rule });
 				else {
 					const read = of.read(own(value, key), under(key, report));
 					if (read !== undefined) values[key] = read;

@@ -6,12 +6,17 @@ export const GROUPS = [
 	"Server",
 	"Access",
 	"Limits",
+	"Journal",
+	"Push notifications",
+	"Files",
+	"Agent card",
 	"Identity",
 	"Peers",
 	"Timeouts",
 	"Discovery",
 	"Gateways",
 	"Gateway",
+	"Mailbox",
 	"UI",
 ] as const;
 export type Group = (typeof GROUPS)[number];

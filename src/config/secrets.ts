@@ -2,9 +2,10 @@
 import type { Config } from "./keys.ts";
 
 /** Every token that is written down in the configuration. */
-export function secretsOf({ sharedToken, peerTokens, peers, gateways }: Config): readonly string[] {
+export function secretsOf({ sharedToken, pushSecret, peerTokens, peers, gateways }: Config): readonly string[] {
 	return [
 		sharedToken,
+		pushSecret,
 		...Object.values(peerTokens),
 		...Object.values(peers).map(({ token }) => token),
 		...Object.values(gateways).flatMap(({ token, upstreamToken }) => [token, upstreamToken]),

@@ -214,9 +214,19 @@ export function redactJson(value: Json, text: (plain: string) => string = redact
 	return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactJson(item, text, key)]));
 }
 
-function redactPart(part: Part, text: (plain: string) => string): Part {
+/** The part with its text or data as `text` makes it; addresses and files stay as they are. */
+export function redactPart(part: Part, text: (plain: string) => string = redact): Part {
 	if ("text" in part) return { ...part, text: text(part.text) };
 	return "data" in part ? { ...part, data: redactJson(part.data, text) } : part;
+}
+
+/** The file with its content as `text` makes it where that is text, whatever it is called; other files stay as they are. */
+export function redactFile<T extends { readonly raw: string }>(part: T, text: (plain: string) => string = redact): T {
+	const bytes = Buffer.from(part.raw, "base64");
+	const content = bytes.toString("utf8");
+	if (content.includes("\0") || !Buffer.from(content).equals(bytes)) return part;
+	const safe = text(content);
+	return safe === content ? part : { ...part, raw: Buffer.from(safe).toString("base64") };
 }
 
 /**

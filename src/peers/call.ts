@@ -2,7 +2,7 @@
 import type { Connection } from "../bindings/binding.ts";
 import type { Clock } from "../lib/clock.ts";
 import { text } from "../protocol/parts.ts";
-import type { ContextId, JsonObject, SendMessageRequest, TaskId } from "../protocol/types.ts";
+import type { ContextId, JsonObject, Part, SendMessageRequest, TaskId } from "../protocol/types.ts";
 import { bounds } from "./bounds.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
 import { answered, isLost, refusesStream, Work } from "./work.ts";
@@ -11,6 +11,8 @@ export { PeerError, type PeerReply, type Progress } from "./reply.ts";
 
 export interface CallRequest {
 	readonly text: string;
+	/** Files and data that go along, after the text. */
+	readonly parts?: readonly Part[] | undefined;
 	readonly contextId?: ContextId | undefined;
 	/** The task that this message answers. */
 	readonly taskId?: TaskId | undefined;
@@ -60,18 +62,29 @@ export async function callPeer(connection: Connection, request: CallRequest, par
 	}
 }
 
+/**
+ * What we take (§3.2.2), as much as can be named: anything is kept. Some servers compare the words and know no `*`.
+ */
+export const ACCEPTED_OUTPUT_MODES: readonly string[] = [
+	...["text/plain", "text/markdown", "application/json"],
+	...["image/png", "image/jpeg", "application/pdf", "*/*"],
+];
+
 function params(request: CallRequest, messageId: string): SendMessageRequest {
 	const { contextId, taskId, metadata } = request;
 	return {
 		message: {
 			messageId,
 			role: "ROLE_USER",
-			parts: [text(request.text)],
+			parts: [text(request.text), ...(request.parts ?? [])],
 			...(contextId ? { contextId } : {}),
 			...(taskId ? { taskId } : {}),
 			...(metadata ? { metadata } : {}),
 		},
-		...(request.detached ? { configuration: { returnImmediately: true } } : {}),
+		configuration: {
+			acceptedOutputModes: ACCEPTED_OUTPUT_MODES,
+			...(request.detached ? { returnImmediately: true } : {}),
+		},
 	};
 }
 

@@ -6,18 +6,22 @@ import { newContextId, newMessageId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
 import { A2AError } from "../protocol/errors.ts";
+import { data } from "../protocol/parts.ts";
 import { contextId, type JsonObject, type TaskId, taskId } from "../protocol/types.ts";
 import { shownAddress } from "./address.ts";
 import { type CallRequest, callPeer } from "./call.ts";
 import type { Connect } from "./connect.ts";
 import type { Conversations } from "./conversations.ts";
 import type { Directory } from "./directory.ts";
-import type { Outbound } from "./outbound.ts";
+import { type Outgoing, readFiles, type SendFilesParts } from "./files-out.ts";
+import type { CallOptions, Outbound } from "./outbound.ts";
 import type { Peer } from "./peer.ts";
+import type { Receiver } from "./received.ts";
 import { type Recorder, recorder } from "./record.ts";
 import { asPeerError, PeerError, type PeerReply } from "./reply.ts";
 import { taskStatus } from "./status.ts";
 import { summarize } from "./summary.ts";
+import { outgoingTrace } from "./trace.ts";
 
 export interface CallsParts {
 	readonly directory: Directory;
@@ -27,6 +31,10 @@ export interface CallsParts {
 	readonly log: Log;
 	/** Takes credentials out of what is written down. */
 	readonly redact: (text: string) => string;
+	/** Puts down the files that come with answers. */
+	readonly receiver: Receiver;
+	/** Which files may go out, but for `redact`, which is the same. */
+	readonly sending: Omit<SendFilesParts, "redact">;
 	/** Takes our own credentials out of what peers say: one that repeats them would put them into logs and models. */
 	readonly withoutKnown: (text: string) => string;
 	/** Our own name, sent as `pi/self`; empty for none. */
@@ -65,9 +73,9 @@ export function createCalls(parts: CallsParts): Calls {
 		}
 	}
 
-	async function open(peer: Peer, signal: AbortSignal, timeoutMs?: number): Promise<Connection> {
+	async function open(peer: Peer, signal: AbortSignal, timeoutMs?: number, trace?: string): Promise<Connection> {
 		try {
-			return await parts.connect(peer, signal, timeoutMs);
+			return await parts.connect(peer, signal, timeoutMs, outgoingTrace(trace));
 		} catch (error) {
 			if (signal.aborted) throw new PeerError(`${peer.name}: the call was stopped.`, { peer: peer.name });
 			throw asPeerError(error, { peer: peer.name });
@@ -77,10 +85,20 @@ export function createCalls(parts: CallsParts): Calls {
 	/** `ask`, whose outcome is written down. */
 	async function recorded(record: Recorder, ask: () => Promise<PeerReply>): Promise<PeerReply> {
 		try {
-			return await record.reply(clean(await ask()));
+			return await record.reply(clean(await parts.receiver.take(await ask())));
 		} catch (error) {
 			await record.failure(cleanError(error, clean));
 			throw error;
+		}
+	}
+
+	async function alongside({ files, data: value }: CallOptions, peer: Peer): Promise<Outgoing> {
+		try {
+			const read = await readFiles(files ?? { paths: [] }, { ...parts.sending, redact: parts.redact });
+			return { ...read, parts: value === undefined ? read.parts : [...read.parts, data(value)] };
+		} catch (error) {
+			const reason = error instanceof Error ? error.message : String(error);
+			throw new PeerError(`${reason}. Nothing was sent.`, { peer: peer.name, cause: error });
 		}
 	}
 
@@ -98,9 +116,11 @@ export function createCalls(parts: CallsParts): Calls {
 			}
 			const peer = await directory.resolve(agent);
 			const context = options.contextId?.trim() ? contextId(options.contextId.trim()) : newContextId();
-			const record = recorder({ ...parts, peer, context, message });
+			const along = await alongside(options, peer);
+			const record = recorder({ ...parts, peer, context, message, files: along.files });
 			const request = {
 				text: message,
+				parts: along.parts,
 				contextId: context,
 				detached: options.detached,
 				metadata: metadata(options.hops),
@@ -112,8 +132,9 @@ export function createCalls(parts: CallsParts): Calls {
 			} satisfies Omit<CallRequest, "signal">;
 			const facts = { peer: peer.name, clock, pollMs, newMessageId, clean: parts.withoutKnown };
 			return owned(options.signal, async (signal) => {
-				const connection = await open(peer, signal, request.timeoutMs);
-				const send = (task?: TaskId) => callPeer(connection, { ...request, signal, taskId: task }, facts);
+				const connection = await open(peer, signal, request.timeoutMs, options.trace);
+				const send = async (task?: TaskId) =>
+					withSent(await callPeer(connection, { ...request, signal, taskId: task }, facts), along);
 				if (options.taskId) return recorded(record, () => send(taskId(options.taskId ?? "")));
 				const question = await record.openQuestion();
 				return recorded(record, () => (question ? answer(send, question) : send()));
@@ -125,7 +146,7 @@ export function createCalls(parts: CallsParts): Calls {
 			const { waitMs = 0, onProgress } = options;
 			const record = recorder({ ...parts, peer });
 			return owned(options.signal, async (signal) => {
-				const connection = await open(peer, signal);
+				const connection = await open(peer, signal, undefined, options.trace);
 				const request = { taskId: taskId(id.trim()), waitMs, signal, onProgress };
 				return recorded(record, () =>
 					taskStatus(connection, request, { peer: peer.name, clock, pollMs, clean: parts.withoutKnown }),
@@ -136,18 +157,18 @@ export function createCalls(parts: CallsParts): Calls {
 		async discover(agent, signal) {
 			const peer = await directory.resolve(agent);
 			return owned(signal, async (within) => {
-				const { agent: operations, call, card } = await open(peer, within);
+				const { agent: operations, call, card, found } = await open(peer, within);
 				const shown = card();
 				if (!shown) throw new PeerError(`${peer.name} has no Agent Card.`, { peer: peer.name });
 				const url = shownAddress(peer.address);
-				if (!shown.capabilities.extendedAgentCard) return summarize(shown, url);
+				if (!shown.capabilities.extendedAgentCard) return summarize(shown, url, found?.());
 				try {
-					return summarize(await operations.request("GetExtendedAgentCard", {}, call(within)), url);
+					return summarize(await operations.request("GetExtendedAgentCard", {}, call(within)), url, found?.());
 				} catch (error) {
 					// The extended card is for those whom the peer knows; everybody may read the public one.
 					const { message } = asPeerError(error, { peer: peer.name });
 					log.info(`The extended card was not shown: ${message}`);
-					return summarize(shown, url);
+					return summarize(shown, url, found?.());
 				}
 			});
 		},
@@ -168,6 +189,11 @@ function cleanError(error: unknown, clean: (said: string) => string): unknown {
 	const message = clean(error.message);
 	const same = message === error.message && facts.taskId === task && facts.contextId === context;
 	return same ? error : new PeerError(message, { ...facts, hint });
+}
+
+/** The reply with what was sent, and what was taken out of it. */
+function withSent(reply: PeerReply, { files, notes }: Outgoing): PeerReply {
+	return files.length === 0 ? reply : { ...reply, sent: files, notes: [...notes, ...reply.notes] };
 }
 
 function limitOf(peer: Peer): number | undefined {

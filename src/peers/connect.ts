@@ -1,10 +1,12 @@
 /** From a peer to its operations: with the credential that may go there, redacted, and told of. */
 import type { Connection } from "../bindings/binding.ts";
 import { gatewayHeaders, throughGateway } from "../bindings/gateway/proxy.ts";
+import type { CardWish } from "../bindings/http/cards.ts";
 import { connectHttp, type HttpTarget } from "../bindings/http/client.ts";
 import { redacting } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Adopt, needsAdoption, notAdopted } from "./adopt.ts";
+import { cardWish } from "./card-wish.ts";
 import { credentialFor, type OwnTokens } from "./credentials.ts";
 import type { Directory } from "./directory.ts";
 import { type Exchange, observed } from "./observe.ts";
@@ -18,6 +20,8 @@ export interface OpenOptions {
 	/** Who told us of the peer: how far the address is trusted. */
 	readonly source: SourceName;
 	readonly signal: AbortSignal;
+	/** What the operator wrote down of the peer's card. */
+	readonly card?: CardWish | undefined;
 	/** Limit of a call in milliseconds, when the caller has one of its own. */
 	readonly timeoutMs?: number | undefined;
 }
@@ -36,8 +40,8 @@ export interface ConnectParts {
 	readonly exchange: (exchange: Exchange) => void;
 }
 
-/** Opens peers. What we send is redacted first, so that neither the wire nor the record sees more. */
-export type Connect = (peer: Peer, signal: AbortSignal, timeoutMs?: number) => Promise<Connection>;
+/** Opens peers. `trace`: the `traceparent` of every call over the connection. What we send is redacted first, so that neither the wire nor the record sees more. */
+export type Connect = (peer: Peer, signal: AbortSignal, timeoutMs?: number, trace?: string) => Promise<Connection>;
 
 export function createConnect(parts: ConnectParts): Connect {
 	const { directory, own, clock, exchange, redact } = parts;
@@ -46,7 +50,8 @@ export function createConnect(parts: ConnectParts): Connect {
 		const known = await directory.list();
 		if (needsAdoption(peer, known) && !(await parts.adopt?.(peer, signal))) throw notAdopted(peer);
 		const token = credentialFor(peer, known, own);
-		const options = { source: peer.source, signal, timeoutMs, ...(token ? { token } : {}) };
+		const card = await cardWish(peer, known);
+		const options = { source: peer.source, signal, timeoutMs, card, ...(token ? { token } : {}) };
 		const { address } = peer;
 		const connection =
 			address.via === "http" ? parts.open.http?.(address, options) : parts.open.mailbox?.(address, options);
@@ -57,16 +62,17 @@ export function createConnect(parts: ConnectParts): Connect {
 	/** What a peer says in an error is no safer than what we say. */
 	const tell = (done: Exchange) => exchange(done.error ? { ...done, error: redact(done.error) } : done);
 
-	return async (peer, signal, timeoutMs) => {
+	return async (peer, signal, timeoutMs, trace) => {
 		const connection = await opened(peer, signal, timeoutMs);
 		const agent = redacting(observed(connection.agent, peer.name, clock, tell), redact);
 		return {
 			agent,
 			card: () => connection.card(),
+			found: connection.found,
 			get streaming() {
 				return connection.streaming;
 			},
-			call: (callSignal) => connection.call(callSignal),
+			call: (callSignal) => ({ ...connection.call(callSignal), ...(trace === undefined ? {} : { trace }) }),
 		};
 	};
 }
@@ -86,12 +92,13 @@ const GRACE_MS = 1_000;
 /** Opens peers over HTTP. A session of this machine and a gateway's peer are called where they are, not where a card says. */
 export function openHttp(options: HttpOptions): Open<Extract<Address, { via: "http" }>> {
 	const { check, ...rest } = options;
-	return (address, { token, source, signal, timeoutMs }) => {
+	return (address, { token, source, signal, timeoutMs, card }) => {
 		const limit = timeoutMs ?? address.timeoutMs ?? options.sendTimeoutMs;
 		const target = {
 			...rest,
 			url: address.url,
 			token,
+			card,
 			pinned: source === "local" || address.pin !== undefined,
 			sendTimeoutMs: limit > 0 && limit !== Number.POSITIVE_INFINITY ? limit + GRACE_MS : 0,
 			check: check(source),

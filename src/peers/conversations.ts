@@ -4,7 +4,9 @@ import { safeName } from "../lib/files.ts";
 import { newestFiles } from "../lib/folder.ts";
 import { JsonlFile, readLines } from "../lib/jsonl.ts";
 import { clip, plain } from "../lib/text.ts";
+import { isObject } from "../protocol/json.ts";
 import { type ContextId, contextId, TASK_STATES, type TaskId, type TaskState, taskId } from "../protocol/types.ts";
+import type { FileFact } from "./files-out.ts";
 
 /** One thing that was said. */
 export interface Turn {
@@ -21,6 +23,8 @@ export interface Turn {
 	/** The peer's state when it spoke. */
 	readonly state?: TaskState | "MESSAGE";
 	readonly taskId?: TaskId;
+	/** The files that went with it, by name and size. */
+	readonly files?: readonly FileFact[];
 }
 
 export interface ConversationSummary {
@@ -132,6 +136,7 @@ function readTurn(value: unknown): Turn[] {
 		text,
 		state,
 		taskId: task,
+		files,
 	} = { ...value } as {
 		readonly [key: string]: unknown;
 	};
@@ -148,6 +153,12 @@ function readTurn(value: unknown): Turn[] {
 			text: String(text),
 			...(known ? { state: known } : {}),
 			...(typeof task === "string" ? { taskId: taskId(task) } : {}),
+			...(Array.isArray(files) ? { files: files.flatMap(readFile) } : {}),
 		},
 	];
+}
+
+function readFile(value: unknown): FileFact[] {
+	if (!isObject(value) || typeof value.name !== "string" || typeof value.bytes !== "number") return [];
+	return [{ name: plain(value.name), bytes: value.bytes }];
 }

@@ -1,9 +1,10 @@
 /** Tells of every exchange with a peer when it has ended, for the audit log and the metrics. */
 import type { Clock } from "../lib/clock.ts";
 import { clip, oneLine } from "../lib/text.ts";
-import type { Agent } from "../protocol/agent.ts";
+import type { Agent, Call } from "../protocol/agent.ts";
 import type { ManyReply, OneReply, OperationName, Params, Results } from "../protocol/operations.ts";
 import { textOf } from "../protocol/parts.ts";
+import { traceId } from "../protocol/trace.ts";
 import type { StreamResponse, Task } from "../protocol/types.ts";
 
 /** One operation at a peer, from question to answer. */
@@ -15,6 +16,8 @@ export interface Exchange {
 	readonly contextId?: string;
 	/** The task's state at the end of it; `MESSAGE` for a direct message. */
 	readonly state?: string;
+	/** Id of the trace that it belongs to, 32 hexadecimal digits. */
+	readonly trace?: string;
 	readonly durationMs: number;
 	/** The beginning of what we sent. One line. */
 	readonly preview?: string;
@@ -30,7 +33,7 @@ const PREVIEW = 200;
 export function observed(agent: Agent, peer: string, clock: Clock, tell: (exchange: Exchange) => void): Agent {
 	const polled = new Map<string, string>();
 
-	function begin(operation: OperationName, params: object) {
+	function begin(operation: OperationName, params: object, { trace }: Call) {
 		const began = clock.now();
 		const known: Known = asked(params);
 		const preview = previewOf(params);
@@ -45,6 +48,7 @@ export function observed(agent: Agent, peer: string, clock: Clock, tell: (exchan
 					peer,
 					operation,
 					...known,
+					...(trace === undefined ? {} : { trace: traceId(trace) }),
 					durationMs: clock.now() - began,
 					...(preview ? { preview } : {}),
 					...(error === undefined ? {} : { error: reason(error) }),
@@ -54,8 +58,8 @@ export function observed(agent: Agent, peer: string, clock: Clock, tell: (exchan
 	}
 
 	return {
-		async request<K extends OneReply>(operation: K, params: Params[K], call: Parameters<Agent["request"]>[2]) {
-			const { known, end } = begin(operation, params);
+		async request<K extends OneReply>(operation: K, params: Params[K], call: Call) {
+			const { known, end } = begin(operation, params, call);
 			let result: Results[K];
 			try {
 				result = await agent.request(operation, params, call);
@@ -67,8 +71,8 @@ export function observed(agent: Agent, peer: string, clock: Clock, tell: (exchan
 			end();
 			return result;
 		},
-		async *stream<K extends ManyReply>(operation: K, params: Params[K], call: Parameters<Agent["stream"]>[2]) {
-			const { known, end } = begin(operation, params);
+		async *stream<K extends ManyReply>(operation: K, params: Params[K], call: Call) {
+			const { known, end } = begin(operation, params, call);
 			let failure: unknown;
 			try {
 				for await (const item of agent.stream(operation, params, call)) {

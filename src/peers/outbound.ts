@@ -1,11 +1,13 @@
 /** Calling other agents: everything that tools and commands need, in one place. */
 import { attempt } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
+import type { Json } from "../protocol/types.ts";
 import { bounds } from "./bounds.ts";
 import { type CallsParts, createCalls } from "./calls.ts";
 import { cardOffers, isCapable, isUnknown, offered } from "./capability.ts";
 import type { ConversationSummary, Turn } from "./conversations.ts";
 import { type FanOutcome, fanOut, type Judge, type Mode } from "./fanout.ts";
+import type { FilesToSend } from "./files-out.ts";
 import type { Peer } from "./peer.ts";
 import { asPeerError, PeerError, type PeerReply, type Progress } from "./reply.ts";
 import type { CardSummary } from "./summary.ts";
@@ -23,6 +25,12 @@ export interface CallOptions {
 	readonly timeoutMs?: number | undefined;
 	/** How many agents have already passed this work on; sent as `pi/hops`. Default 0. */
 	readonly hops?: number | undefined;
+	/** Files that go along. One that cannot be sent fails the call before anything is. */
+	readonly files?: FilesToSend | undefined;
+	/** A value that goes along as a data part. */
+	readonly data?: Json | undefined;
+	/** The `traceparent` of the work that this call is part of; a new trace begins without one. */
+	readonly trace?: string | undefined;
 	readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -31,6 +39,8 @@ export interface StatusOptions {
 	readonly signal: AbortSignal;
 	/** Milliseconds to wait for the end of the task; 0 or absent asks once. */
 	readonly waitMs?: number | undefined;
+	/** As in `CallOptions`. */
+	readonly trace?: string | undefined;
 	readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -38,6 +48,8 @@ export interface FanOptions {
 	readonly signal: AbortSignal;
 	readonly timeoutMs?: number | undefined;
 	readonly hops?: number | undefined;
+	/** As in `CallOptions`. */
+	readonly trace?: string | undefined;
 	/** Progress of each peer, as it comes. */
 	readonly onProgress?: ((peer: string, progress: Progress) => void) | undefined;
 }
@@ -117,11 +129,12 @@ export function createOutbound(parts: OutboundParts): Outbound {
 	}
 
 	function fan(peers: readonly string[], message: string, mode: Mode, options: FanOptions): Promise<FanOutcome> {
-		const { signal, onProgress, timeoutMs, hops } = options;
+		const { signal, onProgress, timeoutMs, hops, trace } = options;
 		const run = (peer: string, within: AbortSignal) =>
 			calls.call(peer, message, {
 				timeoutMs,
 				hops,
+				trace,
 				signal: within,
 				onProgress: (progress) => onProgress?.(peer, progress),
 			});

@@ -1,4 +1,5 @@
 /** Whom we can call. Types only. */
+import type { JsonObject } from "../protocol/types.ts";
 
 /** Where we know a peer from. `url`: somebody typed or the model chose a plain URL. */
 export type SourceName = "config" | "local" | "mdns" | "gateway" | "mailbox" | "url";
@@ -7,6 +8,16 @@ export type SourceName = "config" | "local" | "mdns" | "gateway" | "mailbox" | "
 export type Address =
 	| { readonly via: "http"; readonly url: URL; readonly pin?: string; readonly timeoutMs?: number }
 	| { readonly via: "mailbox"; readonly id: string };
+
+/** What the operator wrote down of a peer's card. */
+export interface CardSettings {
+	/** Its own address, when it is none of the usual ones. */
+	readonly url?: URL | undefined;
+	/** The card, or the file that it is in. */
+	readonly source?: JsonObject | string | undefined;
+	/** The public keys that may sign it: a JWK, a JWKS, PEM text, or the file that they are in. */
+	readonly keys?: JsonObject | string | undefined;
+}
 
 /** A peer as sources know it. Text fields are cleaned (one line, bounded) by the source that read them. */
 export interface Peer {
@@ -26,6 +37,7 @@ export interface Peer {
 	readonly seen?: number;
 	/** Bearer token that the operator wrote down for this peer. Never shown, never logged. */
 	readonly token?: string;
+	readonly card?: CardSettings;
 }
 
 /** A place to find peers. `list` never throws for one bad entry; it leaves it out and says so in the log. */

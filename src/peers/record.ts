@@ -3,6 +3,7 @@ import { attempt, type Log } from "../lib/log.ts";
 import type { ContextId, TaskId } from "../protocol/types.ts";
 import { addressKey } from "./address.ts";
 import type { Conversations, Turn } from "./conversations.ts";
+import type { FileFact } from "./files-out.ts";
 import type { Peer } from "./peer.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
 
@@ -15,6 +16,8 @@ export interface RecordParts {
 	readonly context?: ContextId;
 	/** What we say; absent when only a task is asked about. */
 	readonly message?: string;
+	/** The files that go with it. */
+	readonly files?: readonly FileFact[];
 }
 
 export interface Recorder {
@@ -29,7 +32,7 @@ export interface Recorder {
 }
 
 export function recorder(parts: RecordParts): Recorder {
-	const { conversations, peer, log, redact, context: sent, message } = parts;
+	const { conversations, peer, log, redact, context: sent, message, files = [] } = parts;
 	const address = addressKey(peer.address);
 	let asked: Promise<unknown> | undefined;
 	let settled: { readonly context: ContextId | undefined; readonly foreign: boolean } | undefined;
@@ -44,7 +47,10 @@ export function recorder(parts: RecordParts): Recorder {
 		return settled;
 	}
 
-	async function write(context: ContextId | undefined, turn: Pick<Turn, "role" | "text" | "state" | "taskId">) {
+	async function write(
+		context: ContextId | undefined,
+		turn: Pick<Turn, "role" | "text" | "state" | "taskId" | "files">,
+	) {
 		if (!context) return;
 		const entry = { contextId: context, peer: peer.name, address, ...turn };
 		await attempt("write down the conversation", () => conversations.append(entry), log);
@@ -53,12 +59,12 @@ export function recorder(parts: RecordParts): Recorder {
 	function ask(named: ContextId | undefined, task: TaskId | undefined): Promise<unknown> {
 		if (message === undefined) return Promise.resolve();
 		asked ??= conversation(named).then(({ context }) =>
-			write(context, { role: "user", text: redact(message), ...(task ? { taskId: task } : {}) }),
+			write(context, { role: "user", text: redact(message), ...(task ? { taskId: task } : {}), ...filesOf(files) }),
 		);
 		return asked;
 	}
 
-	async function answer(context: ContextId | undefined, turn: Pick<Turn, "text" | "state" | "taskId">) {
+	async function answer(context: ContextId | undefined, turn: Pick<Turn, "text" | "state" | "taskId" | "files">) {
 		const last = context && message === undefined ? (await conversations.recall(context, 1))[0] : undefined;
 		// Asking twice how a task stands says nothing new the second time.
 		if (last?.role === "agent" && last.taskId === turn.taskId && last.state === turn.state) return;
@@ -77,7 +83,12 @@ export function recorder(parts: RecordParts): Recorder {
 			const { context, foreign } = await conversation(reply.contextId);
 			const { state, taskId } = reply;
 			await ask(reply.contextId, taskId);
-			await answer(context, { text: reply.question ?? reply.text, state, ...(taskId ? { taskId } : {}) });
+			await answer(context, {
+				text: reply.question ?? reply.text,
+				state,
+				...(taskId ? { taskId } : {}),
+				...filesOf(reply.content?.files ?? []),
+			});
 			if (!foreign) return reply;
 			const { contextId: _theirs, ...rest } = reply;
 			const note = "The peer named the context of a conversation with somebody else; that was not taken over.";
@@ -91,4 +102,9 @@ export function recorder(parts: RecordParts): Recorder {
 			await answer(context, { text: error.message, state, ...(taskId ? { taskId } : {}) });
 		},
 	};
+}
+
+/** The files of a turn by name and size: their bytes are no part of a conversation. */
+function filesOf(files: readonly FileFact[]): Pick<Turn, "files"> {
+	return files.length > 0 ? { files: files.map(({ name, bytes }) => ({ name, bytes })) } : {};
 }

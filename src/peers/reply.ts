@@ -1,7 +1,10 @@
 /** What came of a call, in the shape that tools, commands and the conversation log share. */
 import { oneLine } from "../lib/text.ts";
 import { A2AError } from "../protocol/errors.ts";
-import type { Artifact, ContextId, JsonObject, TaskId, TaskState } from "../protocol/types.ts";
+import type { Artifact, ContextId, JsonObject, Part, TaskId, TaskState } from "../protocol/types.ts";
+import type { FileFact } from "./files-out.ts";
+import type { Content } from "./received.ts";
+import type { Used } from "./used.ts";
 
 /** A peer's answer, complete or as far as it got. */
 export interface PeerReply {
@@ -13,7 +16,16 @@ export interface PeerReply {
 	readonly text: string;
 	readonly contextId?: ContextId;
 	readonly taskId?: TaskId;
+	/** As received; once files have been put down, without their bytes. */
 	readonly artifacts: readonly Artifact[];
+	/** The parts of what the peer said beside artifacts, when there is more than text among them. */
+	readonly said?: readonly Part[];
+	/** Files that were put down, addresses and data; absent when there is nothing but text, or the task still runs. */
+	readonly content?: Content;
+	/** What the peer says that it used. */
+	readonly used?: Used;
+	/** The files that we sent. */
+	readonly sent?: readonly FileFact[];
 	/** The task goes on at the peer: it was dispatched detached, or our own limit passed. */
 	readonly running: boolean;
 	/** What the peer wants to know before it goes on (input or authorisation required). */

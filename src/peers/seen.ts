@@ -6,13 +6,16 @@ import { apply, isInterrupted, isTerminal, toEvent } from "../protocol/task.ts";
 import {
 	type ContextId,
 	contextId,
+	type JsonObject,
 	type Message,
+	type Part,
 	type StreamResponse,
 	type Task,
 	type TaskState,
 	taskId,
 } from "../protocol/types.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
+import { usedIn } from "./used.ts";
 
 /** The task as far as its events arrived, and a direct message. Both: the peer answered a task with a message. */
 export interface Seen {
@@ -58,6 +61,14 @@ export function isSettled(seen: Seen): boolean {
 
 function said(message: Message | undefined): string {
 	return message ? textOf(message.parts) : "";
+}
+
+/** What the peer said beside artifacts, when text is not all of it. */
+function saidParts({ task, message }: Seen): { readonly said?: readonly Part[] } {
+	const last = task?.history?.at(-1);
+	const spoken = task?.status.message ?? (last?.role === "ROLE_AGENT" ? last : undefined);
+	const parts = [message, spoken].flatMap((each) => each?.parts ?? []);
+	return parts.some((part) => !("text" in part)) ? { said: parts } : {};
 }
 
 /** The last thing the agent said after the caller's last message, for peers that answer in the history alone. */
@@ -133,10 +144,11 @@ export function conclude(seen: Seen, about: Circumstances): PeerReply {
 			...context,
 			...(id ? { taskId: id } : {}),
 			artifacts: [],
+			...saidParts(seen),
 			running: message === undefined,
 			notes: about.notes,
 			durationMs,
-			...(message?.metadata ? { metadata: message.metadata } : {}),
+			...withMetadata(message?.metadata),
 		};
 	}
 	const { state } = task.status;
@@ -152,12 +164,19 @@ export function conclude(seen: Seen, about: Circumstances): PeerReply {
 		taskId: task.id,
 		...context,
 		artifacts: task.artifacts ?? [],
+		...saidParts(seen),
 		running: !isSettled(seen),
 		...(isInterrupted(state) ? { question: said(task.status.message) || text || "(the peer asked nothing)" } : {}),
 		notes: empty ? [...about.notes, "The peer completed the task without any output."] : about.notes,
 		durationMs,
-		...(task.metadata ? { metadata: task.metadata } : {}),
+		...withMetadata(task.metadata),
 	};
+}
+
+/** The metadata, and what it says was used. */
+function withMetadata(metadata: JsonObject | undefined): Pick<PeerReply, "metadata" | "used"> {
+	const used = usedIn(metadata);
+	return { ...(metadata ? { metadata } : {}), ...(used ? { used } : {}) };
 }
 
 function ended(seen: Seen, state: TaskState, at: { readonly peer: string; readonly contextId?: ContextId }): PeerError {

@@ -28,6 +28,7 @@ const replyOf = (task: Task): string => (task.artifacts ?? []).map((artifact) =>
 function stepText({ type, name, detail, failed }: Activity): string | undefined {
 	const words = oneLine(`${name} ${detail ?? ""}`, PREVIEW);
 	if (type === "tool") return `⚙ ${words}`;
+	if (type === "refused") return `⛔ ${oneLine(`${name} ${detail ?? ""}`, 240)}`;
 	if (type === "tool-end") return failed ? `✗ ${words}` : undefined;
 	return `· ${words}`;
 }
@@ -49,8 +50,9 @@ function outcome(log: TaskLog, { status }: TaskEvent & { readonly kind: "status"
 	return { kind: "failed", text: `${name} ${stateWord(status.state)} ${took}${said ? `: ${said}` : ""}` };
 }
 
-/** Turns the events of one task into rows. Give it every event, in order. */
-export function storyOf(log: TaskLog, clock: Pick<Clock, "now">): (event: TaskEvent) => Row[] {
+/** Turns the events of one task into rows. Give it every event, in order. `policy`: what the caller may do, in a line. */
+export function storyOf(log: TaskLog, clock: Pick<Clock, "now">, policy?: string): (event: TaskEvent) => Row[] {
+	const who = policy === undefined ? log.label : `${log.label} (${oneLine(policy, PREVIEW)})`;
 	const label = `[A2A inbound] ${dispatchLabel(log.id)}`;
 	let steps = 0;
 	let unsaid = "";
@@ -77,13 +79,14 @@ export function storyOf(log: TaskLog, clock: Pick<Clock, "now">): (event: TaskEv
 				return [
 					{
 						kind: "arrival",
-						text: first
-							? `[A2A inbound] dispatch from ${log.label}: ${text}`
-							: `${label} answer from ${log.label}: ${text}`,
+						text: first ? `[A2A inbound] dispatch from ${who}: ${text}` : `${label} answer from ${log.label}: ${text}`,
 					},
 				];
 			}
 			case "activity": {
+				// It may load at the next start: not to be lost among the steps.
+				if (event.activity.type === "changed")
+					return [...words(), { kind: "failed", text: `${label} ⚠ ${oneLine(event.activity.detail ?? "", 400)}` }];
 				const text = stepText(event.activity);
 				return text === undefined ? [] : [...words(), ...step({ kind: "step", text: `${label} ${text}` })];
 			}
@@ -117,6 +120,8 @@ export interface ActivityParts {
 	/** The user wants rows in the transcript (`ui.transcript`). */
 	readonly wanted: () => boolean;
 	readonly status: () => ServerStatus;
+	/** The policy for the caller with this id, in a line; `undefined` when it is the usual one. */
+	readonly policyOf?: (caller: string) => string | undefined;
 }
 
 const TOASTS: { readonly [K in Row["kind"]]?: "info" | "warning" } = {
@@ -127,10 +132,10 @@ const TOASTS: { readonly [K in Row["kind"]]?: "info" | "warning" } = {
 };
 
 /** Shows the inbound tasks from now on; the result ends that. */
-export function showActivity({ tasks, screen, clock, add, wanted, status }: ActivityParts): () => void {
+export function showActivity({ tasks, screen, clock, add, wanted, status, policyOf }: ActivityParts): () => void {
 	const leaving = new Set<() => void>();
 	const stop = tasks.onOpen((log) => {
-		const story = storyOf(log, clock);
+		const story = storyOf(log, clock, policyOf?.(log.owner));
 		const leave = log.on((event) => {
 			for (const row of story(event)) {
 				const drawn = wanted() && add(row);

@@ -6,6 +6,27 @@ export function unquoted(text: string): string {
 	return inner?.[2] ?? text.trim();
 }
 
+/** All `--name value` of `names` at the start and the end of `text`, as they were written, and the text without them. */
+export function flags<K extends string>(
+	text: string,
+	names: readonly K[],
+): { readonly values: { readonly [N in K]: readonly string[] }; readonly rest: string } {
+	const none = () => Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<K, string[]>;
+	const [first, last] = [none(), none()];
+	let rest = text.trim();
+	for (;;) {
+		const found = names.map((name) => ({ name, ...flag(rest, name) })).find(({ value }) => value !== undefined);
+		if (found?.value === undefined) break;
+		// `flag` looks at the end before it looks at the start.
+		if (rest.startsWith(found.rest)) last[found.name].unshift(found.value);
+		else first[found.name].push(found.value);
+		rest = found.rest;
+	}
+	const values = none();
+	for (const name of names) values[name].push(...first[name], ...last[name]);
+	return { values, rest };
+}
+
 /** The first word and the rest. A word in quotes may hold blanks. */
 export function firstWord(text: string): readonly [string, string] {
 	const found = /^\s*(?:"([^"]*)"|(\S+))\s*([\s\S]*)$/.exec(text);

@@ -1,4 +1,4 @@
-/** `/a2a-discover`, `/a2a-agents`, `/a2a-peers`. */
+/** `/a2a-discover`, `/a2a-agents`, `/a2a-peers`, `/a2a-list`. */
 import { unquoted } from "./command-args.ts";
 import type { CommandSetting } from "./command-run.ts";
 import { UsageError } from "./commands.ts";
@@ -21,4 +21,8 @@ export async function agents(_args: string, { app, say }: CommandSetting): Promi
 
 export async function peers(_args: string, { app, say }: CommandSetting): Promise<void> {
 	say(peersText(await app.outbound.peers()));
+}
+
+export async function mail(_args: string, { app, say }: CommandSetting): Promise<void> {
+	say(await app.mailbox.list());
 }

@@ -3,7 +3,7 @@ import type { App } from "../app.ts";
 import type { Clock } from "../lib/clock.ts";
 import { plain } from "../lib/text.ts";
 import { config } from "./command-config.ts";
-import { agents, discover, peers } from "./command-lists.ts";
+import { agents, discover, mail, peers } from "./command-lists.ts";
 import { broadcast, send } from "./command-send.ts";
 import { server, status } from "./command-server.ts";
 import { type CommandName, helpText } from "./commands.ts";
@@ -28,6 +28,7 @@ const RUNS: { readonly [K in CommandName]: (args: string, setting: CommandSettin
 	"a2a-discover": discover,
 	"a2a-agents": agents,
 	"a2a-send": send,
+	"a2a-list": mail,
 	"a2a-broadcast": broadcast,
 	"a2a-status": status,
 	"a2a-config": config,

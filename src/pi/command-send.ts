@@ -2,10 +2,11 @@
 import { oneLine, plain } from "../lib/text.ts";
 import type { FanOutcome } from "../peers/fanout.ts";
 import type { PeerReply, Progress } from "../peers/reply.ts";
-import { firstWord, flag, unquoted } from "./command-args.ts";
+import { firstWord, flag, flags, unquoted } from "./command-args.ts";
 import type { CommandSetting } from "./command-run.ts";
 import { UsageError } from "./commands.ts";
 import { failureText, headline, progressText } from "./format.ts";
+import { contentLines } from "./format-content.ts";
 
 /** A footer that changes faster is not read. */
 const FOOTER_EVERY_MS = 250;
@@ -50,6 +51,7 @@ function replyLines(agent: string, reply: PeerReply): string[] {
 	return [
 		headline(reply),
 		plain(reply.question ?? reply.text).trim(),
+		...contentLines(reply),
 		reply.running ? `It is still running there; ask for task ${reply.taskId ?? "?"} with a2a_status.` : "",
 		...reply.notes.map((note) => oneLine(note, 400)),
 		reply.contextId && !reply.running
@@ -60,7 +62,8 @@ function replyLines(agent: string, reply: PeerReply): string[] {
 
 export async function send(args: string, setting: CommandSetting): Promise<void> {
 	const [agent, rest] = firstWord(args);
-	const { value: contextId, rest: text } = flag(rest, "context");
+	const { values, rest: text } = flags(rest, ["context", "file"]);
+	const contextId = values.context.at(-1);
 	const message = unquoted(text);
 	if (agent === "" || message === "") throw new UsageError("a2a-send", agent ? "What is the message?" : "To whom?");
 	const { signal, onProgress, end } = watch(agent, setting);
@@ -68,6 +71,7 @@ export async function send(args: string, setting: CommandSetting): Promise<void>
 		const reply = await setting.app.outbound.call(agent, message, {
 			signal,
 			contextId,
+			...(values.file.length > 0 ? { files: { paths: values.file } } : {}),
 			onProgress: (now) => onProgress(agent, now),
 		});
 		setting.say(replyLines(agent, reply).join("\n"));

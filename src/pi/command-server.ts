@@ -1,10 +1,11 @@
 /** `/a2a-server` and `/a2a-status`. */
-import type { ServerStatus } from "../app.ts";
+import type { App, ServerStatus } from "../app.ts";
 import type { GatewayStatus } from "../gateways.ts";
 import { oneLine } from "../lib/text.ts";
 import type { CommandSetting } from "./command-run.ts";
 import { UsageError } from "./commands.ts";
 import { metricsText } from "./format-lists.ts";
+import { pendingText } from "./settled.ts";
 
 /** Where the server listens and what it does, or that it does not run and why. */
 export function serverText(status: ServerStatus): string {
@@ -30,6 +31,15 @@ export function gatewaysText(gateways: readonly GatewayStatus[]): string {
 		.join("\n");
 }
 
+/** One line for this session in the file mailbox. */
+export function mailboxText(status: NonNullable<ReturnType<App["mailbox"]["status"]>>): string {
+	const { root, id, orchestrator, running } = status;
+	if (id === undefined) return `Mailbox ${oneLine(root, 200)}: not joined`;
+	const routes = orchestrator ? ", routes its mail" : "";
+	const work = running > 0 ? `, ${running} at work` : "";
+	return `Mailbox ${oneLine(root, 200)}: this session is ${oneLine(id, 80)}${routes}${work}`;
+}
+
 export async function server(args: string, { app, say, startServer, refresh }: CommandSetting): Promise<void> {
 	const word = args.trim().toLowerCase();
 	if (word === "start") {
@@ -47,12 +57,16 @@ export async function server(args: string, { app, say, startServer, refresh }: C
 	refresh();
 }
 
-export function status(_args: string, { app, say }: CommandSetting): void {
+export function status(_args: string, { app, say, clock }: CommandSetting): void {
+	const pending = pendingText(app.homecoming.pending(), clock.now());
+	const mailbox = app.mailbox.status();
 	const problems = app.loaded.problems.map((problem) => `- ${oneLine(problem.text, 400)}`);
 	say(
 		[
 			serverText(app.server.status()),
 			...(app.gateways().length > 0 ? ["", "Gateways:", gatewaysText(app.gateways())] : []),
+			...(mailbox ? ["", mailboxText(mailbox)] : []),
+			...(pending ? ["", pending] : []),
 			"",
 			"Metrics:",
 			metricsText(app.metrics.snapshot()) || "(nothing yet)",

@@ -17,7 +17,8 @@ interface CommandRow {
 export const COMMANDS = {
 	"a2a-discover": { args: "<url>", summary: "Fetch an agent's Agent Card", peer: true },
 	"a2a-agents": { args: "", summary: "List configured peers" },
-	"a2a-send": { args: "<agent> <msg>", summary: "Send a task to a peer", peer: true },
+	"a2a-send": { args: "<agent> <msg>", summary: "Send a task to a peer; `--file path` sends a file along", peer: true },
+	"a2a-list": { args: "", summary: "Agents and messages of the file mailbox, with their status" },
 	"a2a-broadcast": { args: "<msg> --agents a,b,c", summary: "Parallel fan-out to listed agents" },
 	"a2a-status": { args: "", summary: "Metrics + server status" },
 	"a2a-config": { args: "[show]", summary: "Interactive config panel (TUI); `show` for summary", words: ["show"] },

@@ -37,13 +37,20 @@ export function createExtension(pi: ExtensionAPI): Extension {
 		return life;
 	};
 	const runner =
-		(hops: number): RunTool =>
-		(name, args, signal, onUpdate) =>
+		(hops: number, trace?: string, folder?: string): RunTool =>
+		(name, args, signal, onUpdate, { cwd }) =>
 			keptAlive(async () => {
 				const session = alive();
 				const [{ runTool }, { outbound }] = await Promise.all([import("./tool-run.ts"), session.app()]);
+				// What a task of a peer dispatches is not this session's to be told of.
+				const dispatches = hops === 0 ? await session.dispatches() : undefined;
 				const both = signal ? AbortSignal.any([signal, session.signal]) : session.signal;
-				return runTool(name, args, { outbound, clock: systemClock, signal: both, onUpdate, hops });
+				// What works for a peer gives out what it was given to work with, and no more.
+				const within = hops > 0 ? [cwd, ...(folder ? [folder] : [])] : undefined;
+				return runTool(name, args, {
+					...{ outbound, clock: systemClock, signal: both, onUpdate },
+					...{ hops, trace, cwd, within, dispatches },
+				});
 			});
 
 	return {
@@ -56,8 +63,8 @@ export function createExtension(pi: ExtensionAPI): Extension {
 					const [{ createApp }, { appHost }] = await Promise.all([import("../app.ts"), import("./app-host.ts")]);
 					return appHost(createApp, loaded, parts);
 				},
-				childTools: (hops) => {
-					const tools = toolDefinitions(runner(hops)).filter(({ name }) => PASSED_ON.includes(name));
+				childTools: (hops, trace, folder) => {
+					const tools = toolDefinitions(runner(hops, trace, folder)).filter(({ name }) => PASSED_ON.includes(name));
 					// A list of definitions with parameters of their own each has no common type in the host.
 					return tools as unknown as ToolDefinition[];
 				},

@@ -62,9 +62,12 @@ export function cardText(card: CardSummary): string {
 		`${card.name} ${card.version}`.trim(),
 		card.description,
 		`url: ${card.url}`,
+		`card: ${card.source}`,
+		`signature: ${card.signature}`,
 		...card.interfaces.map((each) => `interface: ${each}`),
 		`can: ${able.filter(Boolean).join(", ")}`,
 		`authentication: ${card.auth.length > 0 ? card.auth.join(", ") : "none asked for"}`,
+		...card.extensions.map((each) => `extension: ${each}`),
 		skills.length > 0 ? "skills:" : "skills: none named",
 		...skills,
 		card.moreSkills > 0 ? `  - and ${card.moreSkills} more` : "",
@@ -115,15 +118,19 @@ export function overviewText(overview: Overview): string {
 	].join("\n");
 }
 
+const fileText = ({ name, bytes }: { readonly name: string; readonly bytes: number }): string =>
+	`${oneLine(name, 120)} (${bytes} bytes)`;
+
 /** A conversation, oldest turn first; the peer's words between marks. */
 export function historyText(contextId: string, turns: readonly Turn[], nonce: string): string {
 	if (turns.length === 0)
 		return `Nothing is stored for context ${oneLine(contextId, 120)}. a2a_list shows the stored ones.`;
 	const said = turns.map((turn) => {
 		const time = turn.time.slice(0, 19).replace("T", " ");
-		if (turn.role === "user") return `${time} to ${oneLine(turn.peer, 60)}:\n${clip(plain(turn.text), 8000)}`;
+		const files = turn.files?.length ? `\nFiles: ${turn.files.map(fileText).join(", ")}` : "";
+		if (turn.role === "user") return `${time} to ${oneLine(turn.peer, 60)}:\n${clip(plain(turn.text), 8000)}${files}`;
 		const state = turn.state ? ` · ${stateWord(turn.state)}` : "";
-		return `${time}${state}\n${framed(turn.peer, turn.text, nonce, 8000)}`;
+		return `${time}${state}\n${framed(turn.peer, turn.text + files, nonce, 8000)}`;
 	});
 	return [`[A2A · context ${oneLine(contextId, 120)} · ${turns.length} turns]`, ...said].join("\n\n");
 }

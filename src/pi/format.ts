@@ -2,6 +2,7 @@
 import { defanged } from "../guard/inbound.ts";
 import { clip, oneLine, plain } from "../lib/text.ts";
 import type { PeerError, PeerReply, Progress } from "../peers/reply.ts";
+import { contentLines } from "./format-content.ts";
 
 /** Longest reply handed to a model, in UTF-16 units; about what Pi's own tools allow. */
 const LONGEST_REPLY = 48_000;
@@ -100,6 +101,7 @@ export function replyText(agent: string, reply: PeerReply, nonce: string, detach
 		lines.push(framed(agent, reply.question, nonce));
 	}
 	if (reply.text.trim() !== "" && reply.text !== reply.question) lines.push(framed(agent, reply.text, nonce));
+	lines.push(...contentLines(reply));
 	lines.push(...reply.notes.map((note) => `Note: ${oneLine(note, 400)}`), ...nextSteps(agent, reply));
 	return lines.join("\n");
 }

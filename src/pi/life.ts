@@ -11,6 +11,7 @@ import {
 } from "@mariozechner/pi-coding-agent";
 import type { App } from "../app.ts";
 import { type Loaded, loadConfig } from "../config/load.ts";
+import { policyText } from "../guard/peer-policy.ts";
 import { systemClock } from "../lib/clock.ts";
 import { attempt, type Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
@@ -18,6 +19,7 @@ import { footer, showActivity } from "./activity.ts";
 import type { AppHostParts, HostedApp } from "./app-host.ts";
 import type { CommandSetting } from "./command-run.ts";
 import { hostOf } from "./host.ts";
+import { bringHome, type Dispatches } from "./settled.ts";
 import { createTranscript } from "./transcript.ts";
 import { type Screen, screenOf } from "./ui.ts";
 
@@ -27,7 +29,7 @@ export interface LifeParts {
 	readonly current: () => ExtensionContext | undefined;
 	/** Makes the app; its modules are read by this call. */
 	readonly app: (loaded: Loaded, parts: AppHostParts) => Promise<HostedApp>;
-	readonly childTools: (hops: number) => readonly ToolDefinition[];
+	readonly childTools: (hops: number, trace?: string, folder?: string) => readonly ToolDefinition[];
 }
 
 export interface Life {
@@ -36,6 +38,8 @@ export interface Life {
 	readonly log: Log;
 	/** The app, made when it is first asked for. Throws when the session is over. */
 	app(): Promise<App>;
+	/** Tasks that this session has dispatched and not waited for. Throws when the session is over. */
+	dispatches(): Promise<Dispatches>;
 	forCommands(app: App): CommandSetting;
 	/** Gives everything back. Never throws. */
 	close(): Promise<void>;
@@ -77,6 +81,7 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 	let reading: Promise<Loaded> | undefined;
 	let making: Promise<HostedApp> | undefined;
 	let stopShowing: (() => void) | undefined;
+	let home: readonly [Dispatches, () => void] | undefined;
 
 	const ctx = (): ExtensionContext => {
 		const now = signal.aborted ? undefined : current();
@@ -107,6 +112,18 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 				add: transcript.add,
 				wanted: () => app.loaded.config.transcript,
 				status: app.server.status,
+				policyOf: (caller) => policyText(caller, app.loaded.config.peerPolicies),
+			});
+			if (signal.aborted) return made;
+			home = bringHome({
+				pi,
+				sessions: ctx().sessionManager,
+				homecoming: app.homecoming,
+				screen,
+				add: transcript.add,
+				wanted: () => app.loaded.config.notifyOnSettled,
+				clock: systemClock,
+				log,
 			});
 			return made;
 		})();
@@ -135,12 +152,15 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 	const told = attempt("read the settings", tell, log);
 
 	async function boot(): Promise<void> {
-		const enabled = (await told)?.config.serverEnabled === true;
+		const config = (await told)?.config;
+		const enabled = config?.serverEnabled === true;
+		const mailed = config?.mailboxEnabled === true;
 		const { mode } = screen;
 		// Where nobody looks and nobody calls, the app is made when it is first used.
-		if (signal.aborted || !(enabled || mode === "tui" || mode === "rpc")) return;
-		await hosted();
+		if (signal.aborted || !(enabled || mailed || mode === "tui" || mode === "rpc")) return;
+		const { app } = await hosted();
 		if (enabled && !signal.aborted) await startServer();
+		else if (mailed && !signal.aborted) await app.mailbox.start();
 	}
 	void attempt("start", boot, log);
 
@@ -151,6 +171,11 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 			const { app } = await hosted();
 			if (signal.aborted) throw new Error("This session of Pi is over.");
 			return app;
+		},
+		async dispatches() {
+			await hosted();
+			if (!home) throw new Error("This session of Pi is over.");
+			return home[0];
 		},
 		forCommands: (app) => ({
 			app,
@@ -168,6 +193,7 @@ export function createLife({ pi, current, app: make, childTools }: LifeParts): L
 			over.abort();
 			transcript.close();
 			stopShowing?.();
+			home?.[1]();
 			await attempt("end the session", async () => (await making)?.app.close(), log);
 		},
 	};

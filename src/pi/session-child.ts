@@ -2,6 +2,7 @@
 import {
 	type AgentSession,
 	createAgentSession,
+	createBashToolDefinition,
 	DefaultResourceLoader,
 	type ExtensionAPI,
 	type SessionManager,
@@ -13,6 +14,8 @@ import { attempt, type Log } from "../lib/log.ts";
 import { GUIDE } from "./child-tools.ts";
 import { markChild } from "./children.ts";
 import type { PiHost } from "./host.ts";
+import { isNamed, type LimitOptions, limiter } from "./session-limits.ts";
+import type { PolicyGate } from "./session-policy.ts";
 import type { Resources } from "./session-resources.ts";
 import { childSettings } from "./session-settings.ts";
 
@@ -48,6 +51,12 @@ export interface ChildOptions {
 	/** The conversation goes on: what its extensions hear as the reason of `session_start`. */
 	readonly resumed: boolean;
 	readonly tools: readonly ToolDefinition[];
+	/** What the caller allows. */
+	readonly limits?: LimitOptions["limits"];
+	/** Tools of `tools` that no contract needs to name. */
+	readonly free?: LimitOptions["free"];
+	/** What the operator allows the caller. */
+	readonly policy: PolicyGate;
 	/** Why no tool may start any more; undefined while they may. */
 	readonly closedTo: () => string | undefined;
 	readonly signal: AbortSignal;
@@ -68,12 +77,19 @@ function settingsOf({ host, resources }: ChildOptions): SettingsManager {
 }
 
 async function loaderOf(options: ChildOptions, settingsManager: SettingsManager): Promise<DefaultResourceLoader> {
-	const { resources, host, agentDir, cwd, closedTo } = options;
+	const { resources, host, agentDir, cwd, closedTo, policy } = options;
 	/** Rules of this side, in front of every tool whatever extension it comes from. */
 	const rules = (pi: ExtensionAPI) => {
-		pi.on("tool_call", ({ toolName }) => {
+		const limited = limiter(pi, limitsOf(options));
+		// A bash that an extension of the user brings, to run commands elsewhere, comes before this one.
+		pi.registerTool(shellTool(cwd, settingsManager));
+		pi.on("tool_call", async ({ toolName, input }) => {
 			// Asked again at the call: an extension may switch tools on later.
-			const reason = closedTo() ?? (mayUse(options, toolName) ? undefined : "This tool is off for tasks from outside.");
+			const reason =
+				closedTo() ??
+				(mayUse(options, toolName) ? limited(toolName) : "This tool is off for tasks from outside.") ??
+				(await policy.permit(toolName, input)) ??
+				closedTo();
 			return reason === undefined ? undefined : { block: true, reason };
 		});
 	};
@@ -97,20 +113,41 @@ async function loaderOf(options: ChildOptions, settingsManager: SettingsManager)
 	return loader;
 }
 
+/** The host's own bash, without the variables that configure us: tokens are among them. */
+function shellTool(cwd: string, settings: SettingsManager): ToolDefinition {
+	const [commandPrefix, shellPath] = [settings.getShellCommandPrefix(), settings.getShellPath()];
+	const tool = createBashToolDefinition(cwd, {
+		...(commandPrefix === undefined ? {} : { commandPrefix }),
+		...(shellPath === undefined ? {} : { shellPath }),
+		spawnHook: ({ env, ...context }) => ({
+			...context,
+			env: Object.fromEntries(Object.entries(env).filter(([name]) => !/^A2A_/i.test(name))),
+		}),
+	});
+	// A definition with parameters of its own has no common type with others in the host.
+	return tool as unknown as ToolDefinition;
+}
+
 /**
  * Whether a session may use a tool: its own always; one that the host has only while its user leaves it on. A tool that
  * the host does not know comes from an extension that set up its tools differently here, unless the user named them.
  */
-function mayUse({ host, tools }: ChildOptions, name: string): boolean {
+function mayUse({ host, tools, policy }: ChildOptions, name: string): boolean {
 	if (tools.some((own) => own.name === name) || host.activeTools().includes(name)) return true;
+	if (!host.flags.choosesTools && policy.grants.includes(name)) return true;
 	return !host.flags.choosesTools && !host.allTools().includes(name);
 }
+
+const limitsOf = ({ limits, free = [] }: ChildOptions): LimitOptions => ({ limits, free });
 
 /** What the host has switched on beyond the usual comes along; what it has switched off is not offered. */
 function matchTools(session: AgentSession, options: ChildOptions): void {
 	const here = session.getActiveToolNames();
-	const more = options.host.activeTools().filter((name) => session.getToolDefinition(name) !== undefined);
-	const names = [...new Set([...here, ...more])].filter((name) => mayUse(options, name));
+	const { host, policy } = options;
+	const more = [...host.activeTools(), ...policy.grants].filter((name) => session.getToolDefinition(name));
+	const names = [...new Set([...here, ...more])].filter(
+		(name) => mayUse(options, name) && isNamed(limitsOf(options), name) && policy.offers(name),
+	);
 	if (names.length !== here.length || names.some((name) => !here.includes(name))) session.setActiveToolsByName(names);
 }
 

@@ -43,6 +43,8 @@ export interface Outcome {
 	readonly error?: unknown;
 	/** The question that the model put to the caller through its tool. */
 	readonly asked?: string | undefined;
+	/** Files were given back. */
+	readonly attached?: boolean;
 }
 
 export class Reply {
@@ -100,7 +102,7 @@ export class Reply {
 	}
 
 	/** The ending. Call it once, when the run has ended and was not stopped from outside. */
-	end({ error, asked }: Outcome): RunEvent {
+	end({ error, asked, attached = false }: Outcome): RunEvent {
 		if (error !== undefined) return { type: "failed", reason: reasonOf(error) };
 		const stop = str(this.#last?.stopReason);
 		if (stop === "error") {
@@ -115,7 +117,7 @@ export class Reply {
 		}
 		if (stop === "length" && this.#text.trim() === "") return unusable("length stop");
 		if (this.#last === undefined) return unusable("no output");
-		if ((this.#kept + this.#given).trim() === "") return unusable("empty answer");
+		if ((this.#kept + this.#given).trim() === "" && !attached) return unusable("empty answer");
 		// Not an error: the caller has the text and may ask for more.
 		return stop === "length" ? { type: "completed", metadata: { "pi/stopReason": stop } } : { type: "completed" };
 	}

@@ -6,23 +6,33 @@
  * without transcripts, in memory.
  */
 import { SessionManager, type ToolDefinition } from "@mariozechner/pi-coding-agent";
+import type { FileLimits } from "../agent/content.ts";
 import type { RunEvent, Runner, Turn } from "../agent/runner.ts";
 import { framePrompt } from "../guard/inbound.ts";
+import { type PeerPolicy, policyFor, toolsOf } from "../guard/peer-policy.ts";
+import { remember } from "../lib/bounded.ts";
 import { Channel } from "../lib/channel.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { dispatchLabel } from "../lib/text.ts";
-import type { Part } from "../protocol/types.ts";
+import { accepted } from "../protocol/accepted.ts";
+import { toolsNamed } from "../tool-names.ts";
 import { ASK, askTool } from "./child-tools.ts";
 import type { PiHost } from "./host.ts";
-import { openChild, type PromptImage } from "./session-child.ts";
+import { ATTACH, attachTool } from "./session-attach.ts";
+import { budget, nothingSpent, type Spent } from "./session-budget.ts";
+import { openChild } from "./session-child.ts";
 import { drive } from "./session-drive.ts";
 import { type ConversationKey, isIntact, openTranscript } from "./session-files.ts";
+import { receive, taskFolder } from "./session-inbox.ts";
+import { policyGate, readableOf } from "./session-policy.ts";
 import { reasonOf } from "./session-reason.ts";
 import { Reply } from "./session-reply.ts";
 import { findResources, isFolder, type Resources, sameFolder } from "./session-resources.ts";
+import { Meter } from "./session-usage.ts";
 
 export { sweepTranscripts } from "./session-files.ts";
+export { sweepFiles } from "./session-inbox.ts";
 
 export interface RunnerParts {
 	readonly host: PiHost;
@@ -32,28 +42,32 @@ export interface RunnerParts {
 	readonly workspace: string;
 	/** Whether histories are kept in files; in memory otherwise, and forgotten with this runner. */
 	readonly transcripts: boolean;
+	/** How much a turn may give back in files. */
+	readonly files: FileLimits;
 	readonly log: Log;
 	readonly clock?: Clock;
 	/** Further tools for the session of a turn, such as calling other agents on its behalf. */
 	readonly childTools?: (turn: Turn) => readonly ToolDefinition[];
+	/** What the caller with this id may do; its workspace absolute. Without it: the usual policy. */
+	readonly policyOf?: (callerId: string) => PeerPolicy;
+	/** Asks the user of the host; absent where nobody can be asked. */
+	readonly confirm?: (question: string, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** Histories held in memory: files can be read again, what has no file is forgotten beyond the limit. */
 const HELD = { file: 16, memory: 200 };
+/** Tasks of which is remembered what they have used; those that wait for an answer are among them. */
+const COUNTED = 2_000;
 /** How long a run may take to stop before its task no longer waits for it; it is given back all the same. */
 const STOP_MS = 2_000;
 
 /** Without an ending of its own a turn would count as completed. */
 const STOPPED: RunEvent = { type: "failed", reason: "host stopped" };
 
-/** Images among the parts, for models that can see. */
-function imagesIn(parts: readonly Part[]): PromptImage[] {
-	return parts.flatMap((part): PromptImage[] => {
-		if (!("raw" in part) || !part.mediaType?.startsWith("image/")) return [];
-		// ProtoJSON also allows the URL alphabet; providers do not.
-		const data = Buffer.from(part.raw, "base64").toString("base64");
-		return [{ type: "image", data, mimeType: part.mediaType }];
-	});
+/** Whether user and policy have left a tool that reads files: giving them out must not be a way around that. */
+function mayRead({ flags, activeTools }: PiHost, policy: PeerPolicy): boolean {
+	const reads = (names: readonly string[]) => toolsNamed(names).some((name) => name === "read" || name === "bash");
+	return (!flags.choosesTools || reads(activeTools())) && reads(toolsOf(policy) ?? ["read"]);
 }
 
 /** A conversation of this process. */
@@ -69,20 +83,25 @@ interface Conversation {
 
 /** A `Runner` over the sessions of the live host. One for each session of the host: it is closed with it. */
 export function piRunner(parts: RunnerParts): Runner {
-	const { host, agentDir, workspace, log, clock = systemClock } = parts;
+	const { host, agentDir, log, clock = systemClock } = parts;
+	const policyOf = parts.policyOf ?? ((id) => policyFor(id, {}));
 	const conversations = new Map<string, Conversation>();
+	const spending = new Map<string, Spent>();
 	/** What runs, and how to stop it. */
 	const running = new Map<Promise<void>, AbortController>();
-	let resources: Promise<Resources> | undefined;
+	/** By workspace. */
+	const resources = new Map<string, Promise<Resources>>();
 	let closed = false;
 
 	/** What the host has loaded, looked up at the first task; after a failure looked up again. */
-	function loaded(): Promise<Resources> {
+	function loaded(workspace: string): Promise<Resources> {
 		// Trust was given to the host's own folder, not to any other.
 		const trusted = host.trusted && sameFolder(workspace, host.cwd);
-		resources ??= findResources({ agentDir, cwd: workspace, trusted, flags: host.flags });
-		return resources.catch((error: unknown) => {
-			resources = undefined;
+		const known = resources.get(workspace);
+		const found = known ?? findResources({ agentDir, cwd: workspace, trusted, flags: host.flags });
+		resources.set(workspace, found);
+		return found.catch((error: unknown) => {
+			resources.delete(workspace);
 			throw error;
 		});
 	}
@@ -90,6 +109,7 @@ export function piRunner(parts: RunnerParts): Runner {
 	function conversationOf({ caller, contextId }: Turn): Conversation {
 		const name = JSON.stringify([caller.id, contextId]);
 		const found = conversations.get(name);
+		const { workspace = parts.workspace } = policyOf(caller.id);
 		const key = { caller: caller.id, context: contextId, workspace };
 		const conversation = found ?? { key, last: Promise.resolve(), turns: 0 };
 		// The newest last; the oldest that is idle goes when there are too many.
@@ -111,7 +131,7 @@ export function piRunner(parts: RunnerParts): Runner {
 		if (manager && (await isIntact(manager))) return { manager, resumed: true };
 		const opened = parts.transcripts
 			? await openTranscript(agentDir, key, turn.taskId, clock)
-			: { manager: SessionManager.inMemory(workspace), resumed: false };
+			: { manager: SessionManager.inMemory(key.workspace), resumed: false };
 		conversation.manager = opened.manager;
 		return opened;
 	}
@@ -122,21 +142,61 @@ export function piRunner(parts: RunnerParts): Runner {
 		say: (event: RunEvent) => void,
 		settled: () => void,
 	): Promise<void> {
+		const conversation = conversationOf(turn);
+		const { workspace } = conversation.key;
 		// Pi itself would find out at the first tool call only, and tell the model instead of the caller.
 		if (!(await isFolder(workspace))) throw new Error("The workspace of this agent is missing.");
-		const conversation = conversationOf(turn);
+		const policy = policyOf(turn.caller.id);
 		let asked: string | undefined;
+		let attached = false;
+		const { files, images } = await receive(agentDir, turn.taskId, turn.message.parts);
+		const { modes, takes } = accepted(turn.accepts);
+		const folder = taskFolder(agentDir, turn.taskId);
+		const attach = attachTool({
+			workspace,
+			folder,
+			agentDir,
+			limits: parts.files,
+			refusal: (part) =>
+				takes(part) ? undefined : `the caller takes only ${modes.join(", ")}. Answer in one of these instead.`,
+			onAttach(artifact) {
+				attached = true;
+				say({ type: "artifact", artifact });
+			},
+		});
 		const { manager, resumed } = await historyOf(conversation, turn);
+		const found = await loaded(workspace);
+		const free = [ASK, ATTACH];
+		const gate = policyGate({
+			policy,
+			caller: turn.caller,
+			places: { workspace, agentDir, taskFolder: folder, readable: readableOf(found.skills) },
+			free,
+			confirm: parts.confirm,
+			say,
+			signal,
+			clock,
+		});
+		const spent = spending.get(turn.taskId) ?? nothingSpent();
+		remember(spending, turn.taskId, spent, COUNTED);
+		const left = budget(policy, spent, clock);
 		const child = await openChild({
 			host,
-			resources: await loaded(),
+			resources: found,
 			agentDir,
 			cwd: workspace,
 			manager,
 			resumed,
-			tools: [askTool((question) => (asked = question)) as ToolDefinition, ...(parts.childTools?.(turn) ?? [])],
+			tools: [
+				askTool((question) => (asked = question)) as ToolDefinition,
+				...(mayRead(host, policy) ? [attach as ToolDefinition] : []),
+				...(policy.mayCall ? (parts.childTools?.(turn) ?? []) : []),
+			],
+			limits: turn.limits,
+			free,
+			policy: gate,
 			closedTo: () => {
-				if (signal.aborted) return "The task was stopped.";
+				if (signal.aborted || left.signal.aborted) return left.reason() ?? "The task was stopped.";
 				return asked === undefined ? undefined : "The caller has been asked; end your turn and wait for the answer.";
 			},
 			signal,
@@ -145,16 +205,36 @@ export function piRunner(parts: RunnerParts): Runner {
 		});
 		try {
 			const reply = new Reply([ASK]);
-			const text = framePrompt(turn.message, { peer: turn.caller.label, label: dispatchLabel(turn.taskId) });
+			const meter = new Meter();
+			const began = clock.now();
+			const { label: peer } = turn.caller;
+			const text = framePrompt(turn.message, { peer, label: dispatchLabel(turn.taskId), files, accepts: modes });
 			const { error } = await drive(
 				child,
-				{ text, images: imagesIn(turn.message.parts) },
-				{ onEvent: (event) => reply.on(event).forEach(say), signal, clock, log },
+				{ text, images },
+				{
+					onEvent(event) {
+						meter.on(event);
+						left.on(event);
+						reply.on(event).forEach(say);
+					},
+					signal: AbortSignal.any([signal, left.signal]),
+					clock,
+					log,
+				},
 			);
-			if (!signal.aborted) say(reply.end({ error, asked }));
+			const usage = meter.total(clock.now() - began);
+			if (usage) say({ type: "usage", usage });
+			const reason = left.reason();
+			(await gate.remarks()).forEach(say);
+			if (!signal.aborted) {
+				if (reason !== undefined) say({ type: "failed", reason });
+				else say(gate.ending(reply.end({ error, asked, attached })));
+			}
 			// The answer is complete; giving the session back must not delay it.
 			settled();
 		} finally {
+			left.close();
 			await child.close();
 		}
 	}

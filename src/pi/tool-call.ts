@@ -4,7 +4,10 @@ import type { Clock } from "../lib/clock.ts";
 import { oneLine } from "../lib/text.ts";
 import type { Outbound } from "../peers/outbound.ts";
 import type { PeerReply, Progress } from "../peers/reply.ts";
+import type { Json } from "../protocol/types.ts";
 import { duration, failureText, progressText, replyText, stateWord } from "./format.ts";
+import { contentFacts, contentLines } from "./format-content.ts";
+import type { Dispatches } from "./settled.ts";
 import type { ToolArgs, ToolDetails, ToolResult, ToolUpdate } from "./tools.ts";
 
 /** What a tool works with. */
@@ -13,8 +16,16 @@ export interface ToolSetting {
 	readonly clock: Pick<Clock, "now">;
 	readonly signal: AbortSignal;
 	readonly onUpdate: ToolUpdate;
+	/** Where the session works: relative paths start here. */
+	readonly cwd: string;
+	/** The only folders that files may be sent from; absent: the user's own session, which may send what it may read. */
+	readonly within?: readonly string[] | undefined;
 	/** How many agents have passed on the work that this call is part of. */
 	readonly hops: number;
+	/** The trace that the work belongs to, as a W3C `traceparent`. */
+	readonly trace?: string | undefined;
+	/** Absent: nobody is told later of what is dispatched. */
+	readonly dispatches?: Dispatches | undefined;
 }
 
 /** A random mark for the frame around a peer's words. */
@@ -49,12 +60,21 @@ export function progressTo(
 	};
 }
 
+/** The value that the JSON in `data` stands for. Throws an error that says what was wrong. */
+function jsonIn(data: string): Json {
+	try {
+		return JSON.parse(data) as Json;
+	} catch (error) {
+		throw new Error(`data: it is not valid JSON (${error instanceof Error ? error.message : String(error)})`);
+	}
+}
+
 /** How a reply is drawn: a title in a line and what the peer wrote. */
 export function replyDetails(reply: PeerReply): ToolDetails {
 	const open = reply.running || reply.question !== undefined;
 	return {
 		title: `${oneLine(reply.peer, 60)} · ${stateWord(reply.state)} · ${duration(reply.durationMs)}`,
-		body: reply.question ?? reply.text,
+		body: [reply.question ?? reply.text, ...contentLines(reply)].filter((text) => text !== "").join("\n"),
 		tone: reply.running ? "muted" : open ? "warning" : "success",
 		facts: {
 			peer: reply.peer,
@@ -63,6 +83,7 @@ export function replyDetails(reply: PeerReply): ToolDetails {
 			...(reply.taskId === undefined ? {} : { taskId: reply.taskId }),
 			running: reply.running,
 			durationMs: reply.durationMs,
+			...contentFacts(reply),
 		},
 	};
 }
@@ -78,19 +99,25 @@ export async function orFail<T>(agent: string, run: () => Promise<T>): Promise<T
 
 /** Sends a task and waits for its end, or only for the acknowledgement when `async_dispatch` is set. */
 export async function call(args: ToolArgs<"a2a_call">, setting: ToolSetting): Promise<ToolResult> {
-	const { outbound, signal, hops } = setting;
+	const { outbound, signal, hops, trace } = setting;
 	const progress = progressTo(setting.onUpdate, setting.clock);
 	const detached = args.async_dispatch === true;
 	const contextId = args.context_id?.trim() || undefined;
-	const reply = await orFail(args.agent, () =>
+	const { cwd: from, within } = setting;
+	const paths = args.files ?? [];
+	const reply = await orFail(args.agent, async () =>
 		outbound.call(args.agent.trim(), args.message, {
 			signal,
 			hops,
 			detached,
 			contextId,
+			trace,
+			...(paths.length > 0 ? { files: { paths, from, within } } : {}),
+			...(args.data === undefined ? {} : { data: jsonIn(args.data) }),
 			onProgress: (now) => progress(args.agent, now),
 		}),
 	);
+	if (detached && reply.running) setting.dispatches?.sent(args.agent.trim(), reply);
 	return result(replyText(args.agent, reply, newMark(), detached), replyDetails(reply));
 }
 
@@ -100,9 +127,11 @@ export async function status(args: ToolArgs<"a2a_status">, setting: ToolSetting)
 	const reply = await orFail(args.agent, () =>
 		setting.outbound.status(args.agent.trim(), args.task_id.trim(), {
 			signal: setting.signal,
+			trace: setting.trace,
 			waitMs: Math.max(0, args.wait_seconds ?? 0) * 1000,
 			onProgress: (now) => progress(args.agent, now),
 		}),
 	);
+	setting.dispatches?.read(reply);
 	return result(replyText(args.agent, reply, newMark()), replyDetails(reply));
 }

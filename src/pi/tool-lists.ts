@@ -1,6 +1,7 @@
 /** The tools that look things up, and the one that asks many peers at once. */
 import { oneLine } from "../lib/text.ts";
 import { cardText, fanText, historyText, overviewText, peersText } from "./format-lists.ts";
+import { pendingText } from "./settled.ts";
 import { newMark, orFail, progressTo, result, type ToolSetting } from "./tool-call.ts";
 import type { ToolArgs, ToolResult } from "./tools.ts";
 
@@ -19,10 +20,11 @@ export async function discover(
 }
 
 /** Configured peers, conversations, numbers. */
-export async function list({ outbound }: ToolSetting): Promise<ToolResult> {
+export async function list({ outbound, dispatches, clock }: ToolSetting): Promise<ToolResult> {
 	const overview = await orFail("a2a_list", () => outbound.list());
 	const title = `${overview.peers.length} configured, ${overview.conversations.length} conversations`;
-	return listed(title, overviewText(overview));
+	const pending = pendingText(dispatches?.pending() ?? [], clock.now());
+	return listed(title, [overviewText(overview), pending].filter(Boolean).join("\n\n"));
 }
 
 /** Everybody who can be called. */
@@ -40,11 +42,11 @@ export async function history(args: ToolArgs<"a2a_history">, { outbound }: ToolS
 
 /** One task to every peer with a capability. No reply at all is a failure, with the reason of each peer. */
 export async function orchestrate(args: ToolArgs<"a2a_orchestrate">, setting: ToolSetting): Promise<ToolResult> {
-	const { outbound, signal, hops } = setting;
+	const { outbound, signal, hops, trace } = setting;
 	const mode = args.mode ?? "all";
 	const onProgress = progressTo(setting.onUpdate, setting.clock);
 	const outcome = await orFail(args.capability, () =>
-		outbound.orchestrate(args.capability.trim(), args.message, { mode, signal, hops, onProgress }),
+		outbound.orchestrate(args.capability.trim(), args.message, { mode, signal, hops, trace, onProgress }),
 	);
 	const text = fanText(outcome, newMark());
 	if (outcome.replies.length === 0) throw new Error(text);

@@ -24,6 +24,18 @@ export interface ServiceParameters {
 	readonly legacy?: boolean;
 }
 
+/** What a call allows the work that it begins, beyond what this agent allows anyhow. */
+export interface WorkLimits {
+	/** Tools that may be used; absent: those that there are. */
+	readonly tools?: readonly string[];
+	/** Turns in which the model uses tools. */
+	readonly maxTurns?: number;
+	/** Milliseconds from the beginning of the work. */
+	readonly maxMs?: number;
+	/** Aborts when the right to do the work is taken back: it stops. (`Call.signal` only says that nobody listens.) */
+	readonly revoked?: AbortSignal;
+}
+
 /** Everything about a call that is not its parameters. */
 export interface Call {
 	readonly caller: Caller;
@@ -34,6 +46,8 @@ export interface Call {
 	readonly after?: string;
 	/** W3C trace context as it arrived: `traceparent`. Checked for its form; carried, never trusted. */
 	readonly trace?: string;
+	/** What the work may use, where the caller has set it limits. */
+	readonly limits?: WorkLimits;
 }
 
 /** What can be asked of an agent. Both methods throw `A2AError`; a stream throws before its first item when refused. */

@@ -79,6 +79,8 @@ describe("config: the table of keys", () => {
 		assert.deepEqual(
 			ROWS.filter(([, row]) => row.scope !== "operator").map(([, row]) => row.path),
 			`server.maxConcurrent server.rateLimitPerMin server.maxPingpongTurns server.replyTimeoutSec server.asyncTimeoutSec
+			server.files.maxBytes server.files.maxTotalBytes server.files.maxCount files.send.maxBytes files.send.maxTotalBytes
+			files.send.maxCount files.receive.maxBytes files.receive.maxTotalBytes files.receive.maxCount
 			retryAttempts timeouts.send timeouts.stream`.split(/\s+/),
 		);
 	});
@@ -133,7 +135,7 @@ describe("config: the table of keys", () => {
 	it("makes a table line of every key and every variable, each of the same width", () => {
 		for (const [table, names] of [
 			[configTable(), ROWS.map(([, row]) => row.path)],
-			[envTable(), VARIABLES],
+			[envTable(), ROWS.flatMap(([, row]) => row.env ?? [])],
 		] as const) {
 			const lines = table.split("\n");
 			assert.equal(lines.length, names.length + 2);

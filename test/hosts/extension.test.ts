@@ -155,7 +155,10 @@ describe("the extension in a real Pi", function () {
 		});
 
 		it("send by hand to one peer and to several", async () => {
-			assert.match(await ask(host, '/a2a-send worker "SAY by hand"'), /completed[\s\S]*\nby hand\nTo follow up: /);
+			assert.match(
+				await ask(host, '/a2a-send worker "SAY by hand"'),
+				/completed[\s\S]*\nby hand\nUsed, as the peer says: .*\nTo follow up: /,
+			);
 			const many = await ask(host, "/a2a-broadcast SAY to many --agents worker,nobody");
 			assert.match(many, /\nto many\n[\s\S]*\[A2A → nobody · failed\]\nThere is no peer/);
 		});

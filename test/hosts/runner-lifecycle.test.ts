@@ -118,7 +118,10 @@ describe("extensions in the sessions of a real Pi that serve peers", function ()
 		it("a peer's session has no tool that the host's user did not leave to the host", async () => {
 			const host = await stage.start({ args: ["--tools", "read,grep"] });
 			const { text } = await host.turn({ text: "DUMP tools" });
-			assert.deepEqual((JSON.parse(text) as string[]).sort(), ["a2a_ask", "grep", "read"]);
+			assert.deepEqual((JSON.parse(text) as string[]).sort(), ["a2a_ask", "a2a_attach", "grep", "read"]);
+			const blind = await stage.start({ args: ["--tools", "grep"] });
+			const tools = JSON.parse((await blind.turn({ text: "DUMP tools", context: "blind" })).text) as string[];
+			assert.deepEqual(tools.sort(), ["a2a_ask", "grep"], "no way around a tool that was taken away");
 		});
 	});
 

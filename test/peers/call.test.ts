@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { manualClock } from "../../src/lib/clock.ts";
+import { ACCEPTED_OUTPUT_MODES } from "../../src/peers/call.ts";
 import { PeerError, type PeerReply, type Progress } from "../../src/peers/reply.ts";
 import { contextId, taskId } from "../../src/protocol/types.ts";
 import { CUT, chunk, made, RpcError, said, silence, status, task } from "../support/scripted-peer.ts";
@@ -90,7 +91,7 @@ describe("peers/call", () => {
 				metadata: { "pi/hops": 2 },
 			},
 		);
-		assert.equal(configuration, undefined);
+		assert.deepEqual(configuration, { acceptedOutputModes: ACCEPTED_OUTPUT_MODES });
 	});
 
 	it("gives a direct message as it is, without a task", async () => {
@@ -540,7 +541,7 @@ describe("peers/call", () => {
 		it("returns with the ids as soon as the peer has accepted, without a stream", async () => {
 			const peer = await bench.peer({ streaming: true, answers: { SendMessage: () => ({ task: task("WORKING") }) } });
 			const reply = await call(await bench.rig(), peer, { detached: true });
-			assert.deepEqual(peer.of("SendMessage")[0].configuration, { returnImmediately: true });
+			assert.equal(peer.of("SendMessage")[0].configuration.returnImmediately, true);
 			assert.equal(reply.running, true);
 			assert.equal(reply.taskId, "t1");
 			assert.equal(peer.received.length, 1);

@@ -15,8 +15,10 @@ import { createConversations } from "../../src/peers/conversations.ts";
 import type { OwnTokens } from "../../src/peers/credentials.ts";
 import { createDirectory } from "../../src/peers/directory.ts";
 import type { Judge } from "../../src/peers/fanout.ts";
+import type { SendLimits } from "../../src/peers/files-out.ts";
 import type { Exchange } from "../../src/peers/observe.ts";
 import { createOutbound, type Outbound } from "../../src/peers/outbound.ts";
+import { createReceiver } from "../../src/peers/received.ts";
 import type { PeerReply } from "../../src/peers/reply.ts";
 import { type ConfiguredPeer, fromConfig } from "../../src/peers/sources/config.ts";
 import { type PeerOptions, type ScriptedPeer, startPeer } from "../support/scripted-peer.ts";
@@ -29,6 +31,8 @@ export interface RigOptions {
 	readonly identity?: string;
 	readonly timeoutMs?: number;
 	readonly judge?: Judge;
+	/** For files sent and for files received. */
+	readonly limits?: Partial<SendLimits>;
 }
 
 export interface Rig {
@@ -37,6 +41,8 @@ export interface Rig {
 	readonly outbound: Outbound;
 	/** Folder of the agent. */
 	readonly root: string;
+	/** The working directory. */
+	readonly work: string;
 }
 
 const noTokens: OwnTokens = { selfIdentity: "", sharedToken: "", peerTokens: {} };
@@ -56,6 +62,7 @@ export class Bench {
 	async rig(options: RigOptions = {}): Promise<Rig> {
 		const { clock = systemClock, own = noTokens, identity = "" } = options;
 		const root = await mkdtemp(join(tmpdir(), "peers-"));
+		const work = await mkdtemp(join(tmpdir(), "work-"));
 		const entries = Object.entries(options.config ?? {}).map(([name, peer]) => [
 			name,
 			typeof peer === "string" ? { url: peer, capabilities: [] } : peer,
@@ -77,6 +84,8 @@ export class Bench {
 		});
 		const exchange = (done: Exchange) => void exchanges.push(done);
 		const connect = createConnect({ open: { http: open }, directory, own, clock, redact, exchange });
+		const limits = { maxBytes: 10_000_000, maxTotalBytes: 20_000_000, maxCount: 100, ...options.limits };
+		const { withoutKnown } = redaction(tokens);
 		const outbound = createOutbound({
 			directory,
 			connect,
@@ -84,23 +93,29 @@ export class Bench {
 			clock,
 			log: nullLog,
 			redact,
-			withoutKnown: redaction(tokens).withoutKnown,
+			withoutKnown,
+			receiver: createReceiver({
+				...{ dir: join(root, "a2a_received"), limits, keepDays: 1 },
+				...{ withoutKnown, clock, log: nullLog },
+			}),
+			sending: { cwd: work, agentDir: root, limits },
 			identity,
 			timeoutMs: options.timeoutMs ?? 60_000,
 			pollMs: 5,
 			judge: options.judge,
 			metrics: () => ({ calls: exchanges.length }),
 		});
-		const rig = { connect, exchanges, outbound, root };
+		const rig = { connect, exchanges, outbound, root, work };
 		this.#rigs.push(rig);
 		return rig;
 	}
 
 	async end(): Promise<void> {
-		for (const { outbound, root } of this.#rigs) {
+		for (const { outbound, root, work } of this.#rigs) {
 			await outbound.close();
 			await outbound.close();
 			await rm(root, { recursive: true });
+			await rm(work, { recursive: true });
 		}
 		for (const peer of this.#peers) await until(() => peer.open() === 0, "no request is left open");
 		this.#pool.close();

@@ -10,7 +10,7 @@ import { TaskStore } from "../../src/tasks/store.ts";
 
 function stage(wanted = true, drawn = false) {
 	const clock = manualClock();
-	const tasks = new TaskStore({ maxFinished: 10, clock });
+	const tasks = new TaskStore({ limits: { maxFinished: 10 }, clock });
 	const rows: Row[] = [];
 	const toasts: string[] = [];
 	const footers: (string | undefined)[] = [];

@@ -5,11 +5,12 @@ import { COMMANDS, completions, helpText, UsageError, usage } from "../../src/pi
 const peers = async () => [{ name: "worker", description: "in /srv" }, { name: "web" }, { name: "http://x" }];
 
 describe("pi/commands", () => {
-	it("has the nine commands in the forms that are documented", () => {
+	it("has the ten commands in the forms that are documented", () => {
 		assert.deepEqual((Object.keys(COMMANDS) as (keyof typeof COMMANDS)[]).map(usage), [
 			"/a2a-discover <url>",
 			"/a2a-agents",
 			"/a2a-send <agent> <msg>",
+			"/a2a-list",
 			"/a2a-broadcast <msg> --agents a,b,c",
 			"/a2a-status",
 			"/a2a-config [show]",
@@ -21,8 +22,8 @@ describe("pi/commands", () => {
 
 	it("helps with one line per command", () => {
 		const lines = helpText().split("\n");
-		assert.equal(lines.length, 9);
-		assert.match(lines[2] ?? "", /^\/a2a-send <agent> <msg> +Send a task to a peer$/);
+		assert.equal(lines.length, 10);
+		assert.match(lines[2] ?? "", /^\/a2a-send <agent> <msg> +Send a task to a peer; --file path sends a file along$/);
 	});
 
 	it("shows the usage with a usage error", () => {

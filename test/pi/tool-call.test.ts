@@ -31,6 +31,7 @@ function setting(outbound: Partial<Outbound>) {
 		signal: new AbortController().signal,
 		onUpdate: onUpdate as ToolSetting["onUpdate"],
 		hops: 2,
+		cwd: "/work",
 	};
 	return { all, updates, clock };
 }
@@ -53,6 +54,21 @@ describe("pi/tool-run", () => {
 		assert.equal(options.signal, all.signal);
 		assert.match(textOf(result), /^\[A2A → worker · context c1 · task t1 · completed/);
 		assert.deepEqual(result.details?.facts?.taskId, "t1");
+	});
+
+	it("passes files with where they may be, data and the trace on, and refuses data that is no JSON", async () => {
+		const calls: CallOptions[] = [];
+		const call: Outbound["call"] = async (_agent, _message, options) => {
+			calls.push(options);
+			return done;
+		};
+		const all = { ...setting({ call }).all, within: ["/work"], trace: "t" };
+		const args = { agent: "w", message: "x", files: ["a.txt"], data: '{"a":[1]}' };
+		await runTool("a2a_call", args, all);
+		const [{ files, data, trace } = assert.fail()] = calls;
+		assert.deepEqual([files, data, trace], [{ paths: ["a.txt"], from: "/work", within: ["/work"] }, { a: [1] }, "t"]);
+		await assert.rejects(runTool("a2a_call", { ...args, data: "{a" }, all), /data: it is not valid JSON/);
+		assert.equal(calls.length, 1);
 	});
 
 	it("turns seconds into milliseconds for a status, and never below zero", async () => {

@@ -66,6 +66,7 @@ export async function throughGateway(open: () => Promise<Connection>, origin: st
 		return {
 			agent: translated(connection.agent, origin),
 			card: connection.card,
+			found: connection.found,
 			// A gateway passes a reply on when it is complete; a stream would be silence, and then all of it.
 			streaming: false,
 			call: connection.call,

@@ -8,9 +8,11 @@ import type { Agent, Call, Caller } from "../../protocol/agent.ts";
 import { decodeResult } from "../../protocol/decode.ts";
 import { A2AError } from "../../protocol/errors.ts";
 import type { ManyReply, OneReply, OperationName, Params, Results } from "../../protocol/operations.ts";
+import { TRACE } from "../../protocol/trace.ts";
+import type { AgentCard } from "../../protocol/types.ts";
 import type { ProtocolVersion } from "../../protocol/version.ts";
 import type { Connection } from "../binding.ts";
-import { fetchCard, isCardUrl } from "./cards.ts";
+import { type CardWish, fetchCard, isCardUrl } from "./cards.ts";
 import { type CallPoint, callPoints } from "./endpoint.ts";
 import type { UrlCheck } from "./exchange.ts";
 import { httpRequest } from "./fetch.ts";
@@ -31,6 +33,8 @@ export interface HttpTarget {
 	readonly headers?: Readonly<Record<string, string>> | undefined;
 	/** Calls go to `url` itself, whatever the card says (gateways, and peers of this machine). */
 	readonly pinned?: boolean;
+	/** What somebody wrote down of its card. */
+	readonly card?: CardWish | undefined;
 	/** Milliseconds for a whole call with one reply; 0: no limit. */
 	readonly sendTimeoutMs: number;
 	/** Milliseconds of silence on a stream, before its first byte as well; 0: no limit. */
@@ -59,10 +63,12 @@ export async function connectHttp(target: HttpTarget, signal: AbortSignal): Prom
 	if (!found && isCardUrl(target.url)) {
 		throw new A2AError("InvalidAgentResponseError", `There is no agent card at ${oneLine(target.url.href, 200)}`);
 	}
-	const peer = new HttpPeer(target, callPoints(found?.card, target.url, target.pinned ?? false), found === undefined);
+	const points = callPoints(found?.card, target.url, target.pinned ?? false);
+	const peer = new HttpPeer(target, points, found?.card);
 	return {
 		agent: peer,
 		card: () => found?.card,
+		found: () => found,
 		streaming: found?.card.capabilities.streaming === true,
 		call: (signal) => ({ caller: SELF(target), signal, service: { version: peer.version, extensions: [] } }),
 	};
@@ -87,15 +93,18 @@ class HttpPeer implements Agent {
 	readonly #points: readonly [CallPoint, ...CallPoint[]];
 	/** The point that is called; those before it were found to be empty. */
 	#at = 0;
+	/** What a call has to ask for, by the card. */
+	readonly #required: readonly string[];
 	/** Without a card nobody has said which version the peer speaks; it may turn out to be the older one. */
 	#unsure: boolean;
 	#older = false;
 	#lastId = 0;
 
-	constructor(target: HttpTarget, points: readonly [CallPoint, ...CallPoint[]], unsure: boolean) {
+	constructor(target: HttpTarget, points: readonly [CallPoint, ...CallPoint[]], card: AgentCard | undefined) {
 		this.#target = target;
 		this.#points = points;
-		this.#unsure = unsure;
+		this.#unsure = card === undefined;
+		this.#required = (card?.capabilities.extensions ?? []).filter(({ required }) => required).map(({ uri }) => uri);
 	}
 
 	get version(): ProtocolVersion {
@@ -144,7 +153,9 @@ class HttpPeer implements Agent {
 			this.#older = true;
 			return true;
 		}
-		if (!isNowhere(error)) return false;
+		// Who refuses the version has not begun either.
+		const refused = error instanceof A2AError && error.name === "VersionNotSupportedError";
+		if (!refused && !isNowhere(error)) return false;
 		const at = this.#points.indexOf(used);
 		if (at === -1 || at + 1 >= this.#points.length) return false;
 		// Another call may have found it out in the meantime.
@@ -189,9 +200,16 @@ class HttpPeer implements Agent {
 	#spoken<K extends OperationName>(point: CallPoint, operation: K, params: Params[K], call: Call): Spoken {
 		const { token, clock } = this.#target;
 		const { extensions } = call.service;
+		const unknown = this.#required.filter((uri) => !extensions.includes(uri));
+		if (unknown.length > 0) {
+			const uris = oneLine(unknown.join(", "), 500);
+			const text = `The peer's card requires extensions that are not supported here: ${uris}. Nothing was sent`;
+			throw new A2AError("ExtensionSupportRequiredError", text, { metadata: { required: uris } });
+		}
 		const headers = {
 			...ownHeaders(this.#target, point.version),
 			...(extensions.length > 0 ? { "a2a-extensions": extensions.join(", ") } : {}),
+			...(call.trace === undefined ? {} : { [TRACE]: call.trace }),
 			...(token === undefined || token === "" ? {} : { authorization: `Bearer ${token}` }),
 		};
 		return speak(point, operation, params, { headers, id: ++this.#lastId, now: () => clock.now() });

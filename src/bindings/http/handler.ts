@@ -9,10 +9,11 @@ import type { Log } from "../../lib/log.ts";
 import type { Agent, Caller } from "../../protocol/agent.ts";
 import { A2AError, asA2AError } from "../../protocol/errors.ts";
 import type { AgentCard } from "../../protocol/types.ts";
-import { readExtensions } from "../../protocol/version.ts";
+import { negotiate } from "./extensions.ts";
 import { bearerToken, checkMediaType, checkSource, type GateOptions, utf8 } from "./gate.ts";
 import { rpcFailure, serveJsonRpc } from "./jsonrpc.ts";
-import { errorReply, type HttpReply, json, problem } from "./reply.ts";
+import { traced } from "./operate.ts";
+import { errorReply, type HttpReply, json, lastSeen, problem } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { REST_BASE, restFailure, serveRest } from "./rest.ts";
 import { CARD_PATHS, createCardReplies } from "./serve-card.ts";
@@ -116,8 +117,9 @@ async function call(parts: HandlerParts, request: HttpRequest, caller: Caller | 
 			caller,
 			request,
 			version: versionOf(request),
-			extensions: request.headers["a2a-extensions"],
-			headers: activated(parts, request),
+			extensions: negotiate(parts.card(request), request.headers["a2a-extensions"]),
+			...lastSeen(request.headers),
+			...traced(request.headers),
 		},
 	);
 }
@@ -131,7 +133,7 @@ function callRest(parts: HandlerParts, request: HttpRequest, path: string): Prom
 			path,
 			caller: () => parts.identify(credentialOf(request)),
 			version: versionOf(request),
-			headers: activated(parts, request),
+			extensions: negotiate(parts.card(request), request.headers["a2a-extensions"]),
 		},
 	);
 }
@@ -171,13 +173,4 @@ function credentialOf(request: HttpRequest): Credential {
 	if (via) return { scheme: "gateway", key: via.gateway, address, ...said };
 	const token = bearerToken(headers.authorization);
 	return token === undefined ? { scheme: "none", address, ...said } : { scheme: "bearer", token, address, ...said };
-}
-
-/** §4.6: of the extensions asked for, those that the card declares are named in the reply. */
-function activated(parts: HandlerParts, request: HttpRequest): Readonly<Record<string, string>> {
-	const asked = request.headers["a2a-extensions"];
-	if (!asked) return {};
-	const declared = new Set(parts.card(request).capabilities.extensions?.map(({ uri }) => uri));
-	const active = readExtensions(asked).filter((uri) => declared.has(uri));
-	return active.length > 0 ? { "a2a-extensions": active.join(", ") } : {};
 }

@@ -10,6 +10,7 @@ import {
 	type OperationName,
 	type Params,
 } from "../../protocol/operations.ts";
+import { readTrace, TRACE } from "../../protocol/trace.ts";
 
 /** Whether an operation answers with a stream. */
 export const isStreaming = (operation: OperationName): operation is ManyReply => OPERATIONS[operation].reply === "many";
@@ -27,6 +28,12 @@ export function open<K extends ManyReply>(
 	call: Call,
 ): AsyncIterator<unknown> {
 	return agent.stream(operation, decodeParams[operation](params) as Params[K], call)[Symbol.asyncIterator]();
+}
+
+/** `trace` of a call whose request has these headers; a `traceparent` that is none is passed over. */
+export function traced(headers: Readonly<Record<string, string | undefined>>): { readonly trace?: string } {
+	const trace = readTrace(headers[TRACE]);
+	return trace === undefined ? {} : { trace };
 }
 
 /** What a caller may be told of an error. Faults of our own go to the log only. */

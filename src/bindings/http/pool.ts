@@ -2,17 +2,22 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { Socket } from "node:net";
-import type { AgentCard } from "../../protocol/types.ts";
+import { createShared, type Shared } from "../../lib/shared.ts";
+import type { Lifetime } from "./card-age.ts";
+import type { TrustedCard } from "./card-trust.ts";
 
 /** A card as it was fetched. */
-export interface KeptCard {
-	readonly card: AgentCard;
+export interface FetchedCard extends TrustedCard, Lifetime {
 	/** Where it was found. */
 	readonly url: URL;
 	readonly etag: string | undefined;
-	/** Until then, in milliseconds since the epoch, it needs no asking. */
-	readonly freshUntil: number;
+	readonly lastModified: string | undefined;
+	/** Its origin failed to give a newer one. */
+	readonly stale?: boolean;
 }
+
+/** What a lookup came to: a card, or that there is none. */
+export type KeptCard = FetchedCard | { readonly card: undefined; readonly freshUntil: number };
 
 export interface HttpPool {
 	agentFor(url: URL): HttpAgent | HttpsAgent;
@@ -20,7 +25,10 @@ export interface HttpPool {
 	readonly cards: {
 		get(key: string): KeptCard | undefined;
 		set(key: string, kept: KeptCard): void;
+		delete(key: string): void;
 	};
+	/** Lookups of cards that run. */
+	readonly lookups: Shared<KeptCard>;
 	/** Closes every connection, those in use as well. May be called twice. */
 	close(): void;
 }
@@ -66,7 +74,9 @@ export function createHttpPool(how: { readonly background?: boolean } = {}): Htt
 				const [oldest] = kept.keys();
 				if (kept.size > MAX_CARDS && oldest !== undefined) kept.delete(oldest);
 			},
+			delete: (key) => void kept.delete(key),
 		},
+		lookups: createShared(),
 		close() {
 			plain.destroy();
 			secure.destroy();

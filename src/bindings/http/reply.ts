@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { A2AError } from "../../protocol/errors.ts";
 import { restError } from "../../protocol/rest.ts";
 import { formatEvent, HEARTBEAT } from "../../protocol/sse.ts";
+import { eventId, type StreamResponse } from "../../protocol/types.ts";
 
 export interface HttpReply {
 	readonly status: number;
@@ -54,8 +55,20 @@ export function errorReply(error: A2AError, headers?: Readonly<Record<string, st
 /** Milliseconds of quiet after which a comment goes out, so that no proxy or client takes the stream for dead. */
 export const HEARTBEAT_MS = 15_000;
 
-/** The JSON text of an event, or of one that tells why there will be no more. */
-export type EventText = string | { readonly error: string };
+/** The JSON text of an event, its id beside it when it has one, or of one that tells why there will be no more. */
+export type EventText = string | { readonly text: string; readonly id: string } | { readonly error: string };
+
+/** `text`, which tells of `item`, with the id that the item carries. */
+export function withId(item: unknown, text: string): EventText {
+	const id = (item as StreamResponse)[eventId];
+	return id === undefined ? text : { text, id };
+}
+
+/** `after` of a call whose request has these headers. */
+export function lastSeen(headers: Readonly<Record<string, string | undefined>>): { readonly after?: string } {
+	const after = headers["last-event-id"];
+	return after === undefined || after === "" ? {} : { after };
+}
 
 /**
  * A stream of events (§9.4.2, §11.7). `events` gives the text of each; it ends when the caller's signal aborts, so
@@ -94,7 +107,9 @@ async function* beating(events: AsyncIterable<EventText>, clock: Clock): AsyncGe
 			}
 			if (item.done) return;
 			const { value } = item;
-			yield typeof value === "string" ? formatEvent(value) : formatEvent(value.error, undefined, "error");
+			if (typeof value === "string") yield formatEvent(value);
+			else if ("text" in value) yield formatEvent(value.text, value.id);
+			else yield formatEvent(value.error, undefined, "error");
 		}
 	} finally {
 		leave(iterator);
