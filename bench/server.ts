@@ -4,6 +4,7 @@ import type { Runner } from "../src/agent/runner.ts";
 import { type App, createApp, type ServerStatus } from "../src/app.ts";
 import { loadConfig } from "../src/config/load.ts";
 import type { Log } from "../src/lib/log.ts";
+import type { AgentExtension } from "../src/protocol/types.ts";
 
 export interface ServerOptions {
 	/** Where its files go: settings, audit log, conversations. */
@@ -12,6 +13,8 @@ export interface ServerOptions {
 	readonly runner: () => Runner;
 	/** `A2A_*` variables, the only configuration beside `settings.json` in `agentDir`. */
 	readonly env?: Readonly<Record<string, string | undefined>>;
+	/** Declared on the card beside those that users have. */
+	readonly extensions?: readonly AgentExtension[];
 	/** Lifts rate limit, concurrency and turn caps. */
 	readonly unlimited?: boolean;
 }
@@ -27,7 +30,7 @@ const log: Log = {
 export async function startServer(
 	options: ServerOptions,
 ): Promise<{ readonly app: App; readonly status: ServerStatus }> {
-	const { agentDir, runner, env = {} } = options;
+	const { agentDir, runner, env = {}, extensions = [] } = options;
 	const loaded = await loadConfig({ agentDir, cwd: agentDir, env, projectTrusted: false, hostname: "localhost" });
 	for (const problem of loaded.problems) log.warn(problem.text);
 	const config = options.unlimited ? { ...loaded.config, ...UNLIMITED } : loaded.config;
@@ -46,6 +49,7 @@ export async function startServer(
 				skills: [
 					{ id: "directives", name: "Directives", description: "Follows the first word of a message.", tags: ["test"] },
 				],
+				extensions,
 				piVersion: "none",
 			}),
 			judge: async () => undefined,

@@ -1,9 +1,11 @@
 /**
- * `npm run sut -- --port P [--token T] [--peer-tokens a:t1,b:t2] [--state DIR] [--no-limits]`
+ * `npm run sut -- --port P [--token T] [--peer-tokens a:t1,b:t2] [--extension URI[!]]… [--card-key FILE] [--state DIR]
+ * [--no-limits]`
  *
  * The very server and operations that Pi users have, bound to 127.0.0.1, with `scripted-agent.ts` in place of Pi. The first
  * line on stdout is the base URL; SIGTERM or SIGINT stops it. `--state` keeps its files (audit log, conversations); without
- * it they are removed at the end. `--no-limits` lifts rate limit, concurrency and turn caps, for suites that send thousands
+ * it they are removed at the end. `--extension` declares one on the card, with a `!` as required; `--card-key` signs the
+ * card. `--no-limits` lifts rate limit, concurrency and turn caps, for suites that send thousands
  * of requests.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -19,6 +21,8 @@ const { values: options } = parseArgs({
 		port: { type: "string", default: "0" },
 		token: { type: "string" },
 		"peer-tokens": { type: "string" },
+		extension: { type: "string", multiple: true, default: [] },
+		"card-key": { type: "string" },
 		state: { type: "string" },
 		"no-limits": { type: "boolean", default: false },
 	},
@@ -36,12 +40,17 @@ const { app, status } = await startServer({
 	agentDir,
 	runner: () => scriptedAgent(systemClock),
 	unlimited: options["no-limits"],
+	extensions: options.extension.map((text) => {
+		const uri = text.replace(/!$/, "");
+		return { uri, ...(uri === text ? {} : { required: true }) };
+	}),
 	env: {
 		A2A_AGENT_NAME: "pi-a2a-sut",
 		A2A_PORT: options.port,
 		A2A_PORT_FALLBACK: "0",
 		A2A_BEARER_TOKEN: options.token,
 		A2A_PEER_TOKENS: options["peer-tokens"],
+		A2A_CARD_KEY: options["card-key"],
 		A2A_DISCOVERY_LOCAL: "false",
 	},
 }).catch((error: Error) => fail(error.message));

@@ -4,12 +4,12 @@
  */
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
+import { createHooks } from "./bindings/http/hooks.ts";
 import { bindHost } from "./bindings/http/listen.ts";
 import { CARD_PATHS } from "./bindings/http/serve-card.ts";
-import { type Config, KEYS } from "./config/keys.ts";
+import { auditLimits } from "./config/audit-limits.ts";
+import { changes, isMoved } from "./config/changes.ts";
 import { type Loaded, loadConfig } from "./config/load.ts";
-import type { Restart } from "./config/row.ts";
 import { saveEdits } from "./config/save.ts";
 import { secretsOf } from "./config/secrets.ts";
 import { createDurable, storeLimits } from "./durable.ts";
@@ -55,7 +55,10 @@ export interface App {
 	readonly server: {
 		/** Starts listening; when it listens already, says how it stands. Throws an error with one line that says why. */
 		start(): Promise<ServerStatus>;
-		/** Ends streams and tasks and gives the port back. May be called when it is not running. */
+		/**
+		 * Gives tasks `server.drainSec` to end, then ends them and their streams and gives the port back. Called again, it cuts
+		 * that time short. May be called when it is not running.
+		 */
 		stop(): Promise<void>;
 		status(): ServerStatus;
 	};
@@ -78,17 +81,15 @@ export interface App {
 	close(): Promise<void>;
 }
 
-/** The audit log and the one before it: half a year of busy days, searched in a moment. */
-const AUDIT_SIZE = { maxBytes: 10 * 1024 * 1024, keep: 4 };
-
 /** Puts the parts together. Nothing runs and nothing listens until `server.start` or a call. */
 export function createApp(first: Loaded, host: Host): App {
 	const clock = systemClock;
 	const { agentDir, log } = host;
 	const startedAt = clock.now();
 	const counts = metrics(clock);
-	const auditFile = new JsonlFile(join(agentDir, "a2a_audit.jsonl"), AUDIT_SIZE);
 	let loaded = first;
+	const auditLines = auditLimits(() => loaded.config);
+	const auditFile = new JsonlFile(join(agentDir, "a2a_audit.jsonl"), auditLines, clock.now);
 	const policyOf = (caller: string) => policyText(caller, loaded.config.peerPolicies);
 	const audit = auditLog(auditFile, clock, log, () => redacting, policyOf);
 	const tasks = new TaskStore({ limits: storeLimits(() => loaded.config), clock, log });
@@ -96,11 +97,14 @@ export function createApp(first: Loaded, host: Host): App {
 	audit.follow(tasks);
 	let problem: string | undefined;
 	let closing: Promise<void> | undefined;
+	/** Ends the time that tasks get by a stop under way. */
+	let grace: AbortController | undefined;
 	const gateways = createGateways({ config: () => loaded.config, agentDir, clock, log });
 	const mailbox = createMailbox({ config: () => loaded.config, host, clock });
 	/** Rules against leaks, and the tokens of this configuration. */
 	const safe = () => redaction([...secretsOf(loaded.config), ...gateways.minted().values()]);
 	let redacting = safe();
+	const hooks = createHooks({ secret: () => loaded.config.pushSecret, clock });
 	const inbound = createInbound({
 		config: () => loaded.config,
 		redaction: () => redacting,
@@ -110,6 +114,7 @@ export function createApp(first: Loaded, host: Host): App {
 		audit,
 		metrics: counts,
 		clock,
+		hooks,
 		minted: gateways.minted,
 		mailbox,
 	});
@@ -119,7 +124,8 @@ export function createApp(first: Loaded, host: Host): App {
 			config: loaded.config,
 			redaction: redacting,
 			host,
-			self: () => inbound.listening()?.url,
+			self: () => inbound.listening(),
+			hooks,
 			gateways: gateways.source,
 			mailbox,
 			adopt,
@@ -128,7 +134,12 @@ export function createApp(first: Loaded, host: Host): App {
 			clock,
 		});
 	let reach = reaching();
-	const homecoming = createHomecoming({ status: (...asked) => reach.outbound.status(...asked), clock });
+	const homecoming = createHomecoming({
+		status: (...asked) => reach.outbound.status(...asked),
+		hooks,
+		pollMs: () => loaded.config.asyncPollMs,
+		clock,
+	});
 	/** Replaced by new settings while calls may still run over it. */
 	const retired: Reach[] = [];
 	/** Starts, stops and changes of settings happen one after another. */
@@ -179,9 +190,12 @@ export function createApp(first: Loaded, host: Host): App {
 		if (loaded.config.mailboxEnabled) await attempt("join the mailbox", joinMailbox, log);
 	}
 
-	async function stop(reason: string): Promise<void> {
-		const left = gateways.stop();
+	/** In this order: nothing new is taken, what runs gets time until `grace` aborts, ways in close, tasks end on disk. */
+	async function stop(reason: string, grace: AbortSignal): Promise<void> {
+		const drained = inbound.drain(grace);
 		await attempt("withdraw this session's announcement", () => reach.withdraw(), log);
+		await drained;
+		const left = gateways.stop();
 		await attempt("leave the mailbox", () => mailbox.stop(), log);
 		await Promise.all([left, inbound.stop(reason)]);
 	}
@@ -202,6 +216,7 @@ export function createApp(first: Loaded, host: Host): App {
 
 	async function apply(edits: ReadonlyMap<string, unknown>): Promise<readonly string[]> {
 		await saveEdits(agentDir, edits);
+		audit.changed([...edits.keys()]);
 		const { cwd, env, projectTrusted } = host;
 		const before = loaded.config;
 		loaded = await loadConfig({ agentDir, cwd, env, projectTrusted, hostname: hostname() });
@@ -233,7 +248,14 @@ export function createApp(first: Loaded, host: Host): App {
 					if (!inbound.listening()) await serve();
 					return status();
 				}),
-			stop: () => inTurn(() => stop("the A2A server was stopped")),
+			stop() {
+				grace?.abort();
+				const mine = grace ?? new AbortController();
+				grace = mine;
+				return inTurn(() => stop("the A2A server was stopped", mine.signal)).finally(() => {
+					if (grace === mine) grace = undefined;
+				});
+			},
 			status,
 		},
 		get outbound() {
@@ -247,9 +269,10 @@ export function createApp(first: Loaded, host: Host): App {
 		audit,
 		apply: (edits) => inTurn(() => apply(edits)),
 		close() {
+			grace?.abort();
 			closing ??= inTurn(async () => {
 				await homecoming.close();
-				await stop("host stopped");
+				await stop("host stopped", AbortSignal.abort());
 				for (const each of [reach, ...retired]) await attempt("close outbound calls", () => each.close(), log);
 				await gateways.close();
 				await audit.close();
@@ -262,16 +285,4 @@ export function createApp(first: Loaded, host: Host): App {
 /** Whether the server had to be bound closer to home than was wanted. */
 function isNarrowed(wanted: string, bound: string): boolean {
 	return bound === "127.0.0.1" && bindHost(wanted, true) !== "127.0.0.1";
-}
-
-/** Whether settings of the mailbox have changed. */
-function isMoved(before: Config, now: Config): boolean {
-	const names = (Object.keys(now) as (keyof Config)[]).filter((name) => name.startsWith("mailbox"));
-	return names.some((name) => before[name] !== now[name]);
-}
-
-/** What must restart for the new settings to hold. */
-function changes(before: Config, now: Config): ReadonlySet<Restart> {
-	const names = Object.keys(now) as (keyof Config)[];
-	return new Set(names.filter((name) => !isDeepStrictEqual(before[name], now[name])).map((name) => KEYS[name].restart));
 }

@@ -24,7 +24,7 @@ import type { AgentCard } from "./protocol/types.ts";
 
 export interface GatewaysParts {
 	/** The configuration in force. */
-	readonly config: () => Pick<Config, "gateways" | "agentName" | "verifySsl">;
+	readonly config: () => Pick<Config, "gateways" | "agentName" | "verifySsl"> & Partial<Pick<Config, "tlsCert">>;
 	readonly agentDir: string;
 	readonly clock: Clock;
 	readonly log: Log;
@@ -154,7 +154,8 @@ export function createGateways({ config, agentDir, clock, log }: GatewaysParts):
 		const cancel = clock.after(ADDRESS_MS, () => limit.abort());
 		const address = (await addressTowards(new URL(gateway.config.url), limit.signal)) ?? "127.0.0.1";
 		cancel();
-		return `http://${address.includes(":") ? `[${address}]` : address}:${at.port}/`;
+		const scheme = config().tlsCert ? "https" : "http";
+		return `${scheme}://${address.includes(":") ? `[${address}]` : address}:${at.port}/`;
 	}
 
 	function enter(key: string, gateway: Gateway, name: string): Place {

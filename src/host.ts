@@ -2,7 +2,7 @@
 import type { Runner } from "./agent/runner.ts";
 import type { Config } from "./config/keys.ts";
 import type { Log } from "./lib/log.ts";
-import type { AgentSkill } from "./protocol/types.ts";
+import type { AgentExtension, AgentSkill } from "./protocol/types.ts";
 
 /** What the live session tells about itself; it becomes the Agent Card and the registry entry. */
 export interface HostFacts {
@@ -12,6 +12,8 @@ export interface HostFacts {
 	readonly model?: string;
 	readonly tools: readonly string[];
 	readonly skills: readonly AgentSkill[];
+	/** Declared on the card beside our own (§4.6); a required one is asked of every call. */
+	readonly extensions?: readonly AgentExtension[];
 	readonly sessionName?: string;
 	readonly sessionId?: string;
 	readonly piVersion: string;

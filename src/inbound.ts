@@ -6,40 +6,29 @@
 import { createAgent, type LocalAgent } from "./agent/agent.ts";
 import type { FileLimits } from "./agent/content.ts";
 import type { HttpHandler } from "./bindings/gateway/channel.ts";
-import { allowedHosts } from "./bindings/http/gate.ts";
+import { allowedHosts, isLoopback } from "./bindings/http/gate.ts";
 import { createHandler, MAX_BODY_BYTES } from "./bindings/http/handler.ts";
+import type { Hooks } from "./bindings/http/hooks.ts";
 import { bindHost, type Listening, listen } from "./bindings/http/listen.ts";
 import type { HttpRequest } from "./bindings/http/request.ts";
-import { REST_BASE } from "./bindings/http/rest.ts";
+import { loadServerTls } from "./bindings/http/tls.ts";
 import { createWebhooks } from "./bindings/http/webhook.ts";
+import { addressFor, cardOf, extendedCard, INPUT_MODES, isEnriched, needsToken, OUTPUT_MODES } from "./card-facts.ts";
 import type { Config } from "./config/keys.ts";
 import type { Durable } from "./durable.ts";
 import type { Served } from "./gateways.ts";
 import type { AuditLog } from "./guard/audit.ts";
-import { type Credential, identifier } from "./guard/identity.ts";
+import { identifier } from "./guard/identity.ts";
 import type { Metrics } from "./guard/metrics.ts";
 import { rateLimited, streamsCapped, trusted, turnCapped } from "./guard/policies.ts";
 import type { Redaction } from "./guard/redact.ts";
 import type { Host } from "./host.ts";
 import type { Clock } from "./lib/clock.ts";
-import { BYTES, MEDIA_TYPES } from "./lib/media-types.ts";
-import type { Mailbox } from "./mailbox.ts";
+import type { Mailbox, MailServed } from "./mailbox.ts";
 import { createOwnCards, loadCardSigner } from "./own-card.ts";
-import { type Agent, type Caller, guarded } from "./protocol/agent.ts";
-import { buildCard } from "./protocol/card.ts";
-import { type AgentCard, taskId } from "./protocol/types.ts";
+import { guarded } from "./protocol/agent.ts";
+import { taskId } from "./protocol/types.ts";
 import type { TaskStore } from "./tasks/store.ts";
-import { VERSION } from "./version.ts";
-
-/** Identifies what the extended card says of the session (§4.6). */
-const SESSION_EXTENSION = "https://github.com/bacnh85/pi-extensions/pi-a2a/session/v1";
-
-const DESCRIPTION =
-	"A Pi coding agent: it works on the files of its workspace with tools of its own, and remembers a conversation.";
-
-/** What a session can read: any file that its tools can open. What it answers in, beside the files that it attaches. */
-const INPUT_MODES = [...MEDIA_TYPES, BYTES];
-const OUTPUT_MODES = ["text/plain", "text/markdown", "application/json"];
 
 /** Readers that one caller may have: many for each turn that may run at the same time. */
 const STREAMS_PER_TURN = 20;
@@ -58,18 +47,12 @@ export interface InboundParts {
 	readonly audit: AuditLog;
 	readonly metrics: Metrics;
 	readonly clock: Clock;
+	/** Our webhooks; they are lost when the server stops or moves. */
+	readonly hooks: Pick<Hooks, "receive" | "clear">;
 	/** What each gateway presents when it calls us, by its key. */
 	readonly minted: () => ReadonlyMap<string, string>;
 	/** The agent with a way on to those of the mailbox, and the card with its address there. */
 	readonly mailbox: Pick<Mailbox, "bridge" | "addressed">;
-}
-
-/** The agent as callers meet it, whatever way they come. */
-export interface Entry {
-	/** Behind the policies. */
-	readonly agent: Agent;
-	readonly identify: (credential: Credential) => Caller;
-	readonly card: () => AgentCard;
 }
 
 export interface Inbound {
@@ -78,9 +61,14 @@ export interface Inbound {
 	/** What gateways need of the server that runs; undefined when none does. */
 	served(): Served | undefined;
 	/** The agent under the configuration in force, for callers who come another way than over HTTP. */
-	entry(): Entry;
+	entry(): MailServed;
 	/** Listens under the configuration in force. Listening already, it changes over to it; tasks that run go on. */
 	start(): Promise<Listening>;
+	/**
+	 * Takes no new task any more, and gives those that were taken `server.drainSec` to end, or until `signal` aborts; the
+	 * server answers meanwhile. What follows is `stop`.
+	 */
+	drain(signal: AbortSignal): Promise<void>;
 	/** Ends streams, then tasks (FAILED with `reason`), and gives the port back. May be called when it does not listen. */
 	stop(reason: string): Promise<void>;
 }
@@ -104,7 +92,7 @@ export function createInbound(parts: InboundParts): Inbound {
 			clock,
 			limits: limitsOf(parts.config),
 			redact: () => parts.redaction().createRedactor(),
-			card: () => extendedCards(extendedCard(parts, card(parts.config()))),
+			card: () => extendedCards(extendedCard(host, card(parts.config()))),
 			capabilities: {
 				streaming: true,
 				get push() {
@@ -126,7 +114,7 @@ export function createInbound(parts: InboundParts): Inbound {
 		return agent;
 	}
 
-	function entry(config: Config): Entry {
+	function entry(config: Config): MailServed {
 		return {
 			agent: guarded(
 				parts.mailbox.bridge(own(config)),
@@ -138,7 +126,13 @@ export function createInbound(parts: InboundParts): Inbound {
 				streamsCapped({ max: Math.max(LEAST_STREAMS, config.maxConcurrent * STREAMS_PER_TURN) }),
 			),
 			identify: parts.audit.identified(
-				identifier({ shared: config.sharedToken, peers: config.peerTokens, clock, minted: parts.minted }),
+				identifier({
+					shared: config.sharedToken,
+					peers: config.peerTokens,
+					clock,
+					minted: parts.minted,
+					closed: () => isLoopback(listening?.host ?? ""),
+				}),
 			),
 			card: () => card(config),
 		};
@@ -161,6 +155,9 @@ export function createInbound(parts: InboundParts): Inbound {
 			isV03: (caller, id) => tasks.isV03(caller.id, taskId(id)),
 			maxBodyBytes: Math.max(MAX_BODY_BYTES, Math.ceil(config.fileMaxTotalBytes * 1.4) + TEXT_BYTES),
 			metrics: () => parts.metrics.snapshot(),
+			readiness: () => agent?.readiness() ?? { readiness: "draining" },
+			hooks: parts.hooks,
+			refused: parts.audit.refused,
 			log: host.log,
 		});
 		const { serverHost, serverPort, portFallback } = config;
@@ -170,6 +167,7 @@ export function createInbound(parts: InboundParts): Inbound {
 			host: bindHost(serverHost, hasToken),
 			port: serverPort,
 			portFallback,
+			tls: await loadServerTls({ cert: config.tlsCert, key: config.tlsKey, clientCa: config.tlsClientCa }),
 			log: host.log,
 			clock,
 		});
@@ -200,12 +198,21 @@ export function createInbound(parts: InboundParts): Inbound {
 			};
 		},
 		async start() {
+			parts.hooks.clear();
 			await listening?.close();
 			listening = undefined;
 			listening = await open(parts.config());
 			return listening;
 		},
+		async drain(signal) {
+			if (!agent) return;
+			const over = new AbortController();
+			const either = AbortSignal.any([signal, over.signal]);
+			await Promise.race([agent.drain(either), clock.sleep(parts.config().drainSec * 1000, either)]);
+			over.abort();
+		},
 		async stop(reason) {
+			parts.hooks.clear();
 			// Whoever waits for a task is told its end before the connection goes.
 			const ended = agent?.close(reason);
 			const stopping = [listening?.close(ended), ended];
@@ -217,19 +224,20 @@ export function createInbound(parts: InboundParts): Inbound {
 	};
 }
 
-/** Whether callers must present a token. */
-export function needsToken(config: Pick<Config, "sharedToken" | "peerTokens">): boolean {
-	return config.sharedToken !== "" || Object.keys(config.peerTokens).length > 0;
-}
-
-/** Facts about the session are for callers who said who they are. */
-const isEnriched = (config: Config): boolean => config.enrichCard && needsToken(config);
-
 /** Read at each use, so that a changed limit holds for tasks to come. */
 function limitsOf(config: () => Config) {
 	return {
 		get maxConcurrent() {
 			return config().maxConcurrent;
+		},
+		get maxDetached() {
+			return config().maxDetached;
+		},
+		get queueSize() {
+			return config().queueSize;
+		},
+		get maxWaitMs() {
+			return config().queueMaxWaitSec * 1000;
 		},
 		get replyTimeoutMs() {
 			return config().replyTimeoutSec * 1000;
@@ -256,42 +264,4 @@ function filesOf(config: () => Config): FileLimits {
 			return config().fileMaxCount;
 		},
 	};
-}
-
-/**
- * The URL on the card: the public one when there is one; bound to every address, the one by which this reader came
- * (nobody can call 0.0.0.0); else the bound one.
- */
-function addressFor(config: Config, listening: Listening | undefined, request: HttpRequest | undefined): string {
-	if (config.publicUrl !== "") return config.publicUrl;
-	const bound = listening?.host;
-	const asked = request?.headers.host;
-	if ((bound === "0.0.0.0" || bound === "::") && asked !== undefined) return `http://${asked}/`;
-	return listening?.url ?? "";
-}
-
-function cardOf(config: Config, host: Host, url: string): AgentCard {
-	return buildCard({
-		name: config.agentName,
-		description: DESCRIPTION,
-		version: VERSION,
-		url,
-		...(url === "" ? {} : { restUrl: `${url.replace(/\/$/, "")}${REST_BASE}` }),
-		skills: config.skills.length > 0 ? config.skills : host.describe().skills,
-		auth: needsToken(config),
-		streaming: true,
-		push: config.pushEnabled,
-		extended: isEnriched(config),
-		v03: true,
-		inputModes: INPUT_MODES,
-		outputModes: OUTPUT_MODES,
-	});
-}
-
-/** The card with what the requirements call enriched: the folder, model and tools of the live session. */
-function extendedCard(parts: InboundParts, card: AgentCard): AgentCard {
-	const { pid, cwd, model, tools } = parts.host.describe();
-	const metadata = { pid, cwd, tools: [...tools], ...(model === undefined ? {} : { model }) };
-	const extensions = [...(card.capabilities.extensions ?? []), { uri: SESSION_EXTENSION, params: metadata }];
-	return { ...card, capabilities: { ...card.capabilities, extensions }, metadata };
 }

@@ -139,7 +139,12 @@ export function createMailbox({ config, host, clock }: MailboxParts): Mailbox {
 	async function join_(): Promise<Member> {
 		const { mailboxId, agentName, mailboxHeartbeatSec, mailboxPollMs, mailboxEvents } = config();
 		const { mailboxLeaseSec, mailboxRedeliveries } = config();
-		const id = (mailboxId || agentName).trim();
+		// A name that was chosen for people becomes one that is a folder as it is, for scripts.
+		const plain = agentName
+			.toLowerCase()
+			.replace(/[^a-z0-9._-]+/g, "-")
+			.replace(/^[.-]+|[.-]+$/g, "");
+		const id = mailboxId.trim() || plain || "session";
 		if (!isAgentId(id)) throw new Error(`mailbox.id: ${JSON.stringify(id)} cannot be the id of an agent`);
 		const root = rootOf();
 		const self = { instance: newId("run"), pid: process.pid, host: hostname() };

@@ -1,7 +1,9 @@
 /** The way out, put together: who can be called, and calling them. One instance for each configuration. */
 import { join } from "node:path";
+import type { Hooks } from "./bindings/http/hooks.ts";
 import type { Listening } from "./bindings/http/listen.ts";
 import { createHttpPool } from "./bindings/http/pool.ts";
+import { createTrusts } from "./bindings/http/tls.ts";
 import type { Config } from "./config/keys.ts";
 import type { AuditLog } from "./guard/audit.ts";
 import type { Metrics } from "./guard/metrics.ts";
@@ -16,6 +18,7 @@ import { createConnect, openHttp } from "./peers/connect.ts";
 import { createConversations } from "./peers/conversations.ts";
 import { createDirectory } from "./peers/directory.ts";
 import { createOutbound, type Outbound } from "./peers/outbound.ts";
+import { ownAddressFor } from "./peers/own-address.ts";
 import type { Source } from "./peers/peer.ts";
 import { createReceiver } from "./peers/received.ts";
 import { fromConfig } from "./peers/sources/config.ts";
@@ -30,7 +33,9 @@ export interface ReachParts {
 	/** Whether a peer found on the network may be called. */
 	readonly adopt: Adopt;
 	/** Where our own server answers; it is not among the peers. */
-	readonly self: () => string | undefined;
+	readonly self: () => Pick<Listening, "host" | "url"> | undefined;
+	/** Webhooks at that server. */
+	readonly hooks: Pick<Hooks, "open">;
 	/** Peers of the gateways. */
 	readonly gateways: Source;
 	/** The agents of the mailbox. */
@@ -77,8 +82,8 @@ export function createReach(parts: ReachParts): Reach {
 	const found = [registry, mdns].filter((source) => source !== undefined);
 	const directory = createDirectory([fromConfig(config.peers, log), ...found, parts.gateways, parts.mailbox.source], {
 		self: () => {
-			const url = parts.self();
-			return url === undefined ? [] : [new URL(url)];
+			const own = parts.self();
+			return own ? [new URL(own.url)] : [];
 		},
 		log,
 	});
@@ -92,6 +97,7 @@ export function createReach(parts: ReachParts): Reach {
 				verifySsl: config.verifySsl,
 				// A URL that the model chose, or a page made it choose, may be anything; what the operator wrote down is meant.
 				check: (source) => urlCheck({ context: source === "url" ? "direct" : "configured" }),
+				trusts: createTrusts(config.tlsCaFile, { cert: config.tlsCert, key: config.tlsKey }),
 				pool,
 				clock,
 			}),
@@ -141,6 +147,12 @@ export function createReach(parts: ReachParts): Reach {
 		identity,
 		timeoutMs: config.sendTimeoutMs,
 		pollMs: config.asyncPollMs,
+		webhook(peer, card) {
+			const { publicUrl } = config;
+			const own = card?.capabilities.pushNotifications ? parts.self() : undefined;
+			const base = own && ownAddressFor(peer, { ...own, publicUrl });
+			return base === undefined ? undefined : parts.hooks.open(peer.name, base);
+		},
 		judge: host.judge,
 		metrics: () => metrics.snapshot(),
 	});
@@ -150,7 +162,10 @@ export function createReach(parts: ReachParts): Reach {
 			// Its first second goes into looking whether the name is free; nothing waits for it.
 			const shown = config.skills.length > 0 ? config.skills : facts.skills;
 			const skills = config.enrichCard ? shown.map(({ id }) => id) : [];
-			const told = mdns?.announce({ name: facts.name, host: bound, port, skills });
+			// Who finds us there calls http.
+			const told = facts.url.startsWith("https:")
+				? undefined
+				: mdns?.announce({ name: facts.name, host: bound, port, skills });
 			void attempt("announce this session on the network", () => told, log);
 			await registry?.announce(facts);
 		},

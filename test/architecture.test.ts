@@ -24,7 +24,7 @@ const MAY_IMPORT: { readonly [part: string]: readonly string[] } = {
 		...["app", "config", "protocol", "lib", "type:agent", "type:tasks", "type:peers"],
 		...["guard/inbound.ts", "guard/redact.ts", "guard/peer-policy.ts"],
 	],
-	cli: ["config", "protocol", "lib", "bindings/mailbox"],
+	cli: ["config", "protocol", "lib", "guard/audit-chain.ts", "bindings/mailbox"],
 	index: ["pi"],
 };
 

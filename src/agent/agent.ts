@@ -20,7 +20,7 @@ import type { FileLimits } from "./content.ts";
 import { messageOperations } from "./messages.ts";
 import { PushConfigs } from "./push.ts";
 import type { Runner } from "./runner.ts";
-import { Runs } from "./runs.ts";
+import { type Readiness, Runs } from "./runs.ts";
 import { taskOperations } from "./tasks.ts";
 
 export interface AgentParts {
@@ -28,8 +28,14 @@ export interface AgentParts {
 	readonly runner: Runner;
 	readonly clock: Clock;
 	readonly limits: {
-		/** Turns at work or queued at the same time. */
+		/** Turns at the same time: at work, or behind another turn of their conversation. */
 		readonly maxConcurrent: number;
+		/** How many of these may be turns that nobody waits for; 0, as by default: all. */
+		readonly maxDetached?: number;
+		/** Turns that may wait for one to end; none by default: they are refused. */
+		readonly queueSize?: number;
+		/** How long they may wait, in milliseconds; no limit by default. */
+		readonly maxWaitMs?: number;
 		/** How long a blocking send waits before it is answered with the live task, in milliseconds; 0: to the end. */
 		readonly replyTimeoutMs: number;
 		/** How long a task may run that nobody waits for any more, in milliseconds; 0: no limit. */
@@ -62,6 +68,13 @@ export interface LocalAgent extends Agent {
 	 * "host stopped" and what they had.
 	 */
 	recover(): Promise<void>;
+	/** Whether there is room for work. */
+	readiness(): Readiness;
+	/**
+	 * Takes no new turn from now on (BusyError), also none that continues a task. Resolves when those that were taken have
+	 * ended, or `signal` aborts; `close` is what comes next.
+	 */
+	drain(signal: AbortSignal): Promise<void>;
 	/**
 	 * Accepts nothing more, stops what runs, closes the runner, and marks what had not ended FAILED with `reason`. Tasks
 	 * that wait for their caller stay as they are. May be called twice.
@@ -81,7 +94,7 @@ type Requests = { readonly [K in OneReply]: (params: Params[K], call: Call) => R
 type Streams = { readonly [K in ManyReply]: (params: Params[K], call: Call) => AsyncIterable<Results[K]> };
 
 /** A limit of 0 in the settings is no limit. */
-const limitOf = (ms: number): number => (ms > 0 ? ms : Number.POSITIVE_INFINITY);
+const limitOf = (limit: number): number => (limit > 0 ? limit : Number.POSITIVE_INFINITY);
 
 /** Our own agent over a runner. */
 export function createAgent(parts: AgentParts): LocalAgent {
@@ -91,6 +104,15 @@ export function createAgent(parts: AgentParts): LocalAgent {
 	const limits = {
 		get maxConcurrent() {
 			return parts.limits.maxConcurrent;
+		},
+		get maxDetached() {
+			return limitOf(parts.limits.maxDetached ?? 0);
+		},
+		get queueSize() {
+			return parts.limits.queueSize ?? 0;
+		},
+		get maxWaitMs() {
+			return limitOf(parts.limits.maxWaitMs ?? 0);
 		},
 		get replyMs() {
 			return limitOf(parts.limits.replyTimeoutMs);
@@ -179,6 +201,8 @@ export function createAgent(parts: AgentParts): LocalAgent {
 			}
 			await runs.recover(parts.limits.resumeTasks ?? false);
 		},
+		readiness: () => runs.readiness(),
+		drain: (signal) => runs.drain(signal),
 		async close(reason) {
 			await runs.close(reason);
 			await configs?.close();

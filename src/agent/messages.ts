@@ -11,7 +11,7 @@ import type { TaskStore } from "../tasks/store.ts";
 import { type ContentRules, checkContent } from "./content.ts";
 import type { PushConfigs } from "./push.ts";
 import type { Run } from "./run.ts";
-import type { Runs } from "./runs.ts";
+import type { Beginning, Runs } from "./runs.ts";
 import { viewed } from "./tasks.ts";
 
 /** How long a caller who wants a task at once waits to learn whether the answer is a direct message instead. */
@@ -71,7 +71,12 @@ export function messageOperations(parts: MessageParts) {
 	}
 
 	/** Accepts a message or throws; all at once, so that two copies of one message cannot both begin a run. */
-	function accept(request: SendMessageRequest, call: Call, limitMs: number, push?: Pushing): Accepted {
+	function accept(
+		request: SendMessageRequest,
+		call: Call,
+		how: Pick<Beginning, "limitMs" | "detached">,
+		push?: Pushing,
+	): Accepted {
 		const { message, configuration } = request;
 		const again = tasks.withMessage(call.caller.id, message);
 		if (again) return { log: again, run: runs.of(again) };
@@ -79,7 +84,7 @@ export function messageOperations(parts: MessageParts) {
 		checkContent(message, accepts, parts.content);
 		const resumes = waitingTask(tasks, call.caller.id, message);
 		if (resumes && push) push.configs.admit(resumes, push.config);
-		const run = runs.begin({ message, call, limitMs, accepts, ...(resumes ? { resumes } : {}) });
+		const run = runs.begin({ message, call, accepts, ...how, ...(resumes ? { resumes } : {}) });
 		if (push) {
 			// Its receiver is told of the task, so the answer is one as well.
 			run.show();
@@ -112,6 +117,7 @@ export function messageOperations(parts: MessageParts) {
 		await log.settled(over.signal);
 		cancel();
 		call.signal.removeEventListener("abort", leave);
+		runs.detach(log);
 	}
 
 	return {
@@ -121,7 +127,8 @@ export function messageOperations(parts: MessageParts) {
 			checkHistoryLength(historyLength);
 			// The async window follows on the reply window, whether or not the caller is still there when that one closes.
 			const limitMs = limits.asyncMs + (returnImmediately ? 0 : limits.replyMs);
-			const { log, run } = accept(params, call, limitMs, await webhookOf(params, call));
+			const how = { limitMs, detached: returnImmediately };
+			const { log, run } = accept(params, call, how, await webhookOf(params, call));
 			if (returnImmediately) await direct(run);
 			else await settled(log, call);
 			run?.show();
@@ -133,9 +140,14 @@ export function messageOperations(parts: MessageParts) {
 		async *sendStreamingMessage(params: SendMessageRequest, call: Call): AsyncGenerator<StreamResponse> {
 			const historyLength = params.configuration?.historyLength;
 			checkHistoryLength(historyLength);
-			const { log, run } = accept(params, call, limits.asyncMs, await webhookOf(params, call));
+			const how = { limitMs: limits.asyncMs, detached: false };
+			const { log, run } = accept(params, call, how, await webhookOf(params, call));
 			const { after } = call;
-			yield* viewed(log, call.signal, { historyLength, after, direct: () => direct(run), untilAsked: true });
+			try {
+				yield* viewed(log, call.signal, { historyLength, after, direct: () => direct(run), untilAsked: true });
+			} finally {
+				runs.detach(log);
+			}
 		},
 	};
 }

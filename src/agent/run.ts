@@ -33,6 +33,7 @@ const BURST = 32;
 const REASON = 500;
 const UNUSABLE = "no usable reply was produced: the agent ended without text or artifact";
 
+const REPLY = /^reply(-\d+)?$/;
 const REFUSALS = {
 	failed: ["TASK_STATE_FAILED", "The agent failed"],
 	rejected: ["TASK_STATE_REJECTED", "The agent refused the task"],
@@ -134,9 +135,7 @@ export class Run {
 	async #consume(): Promise<void> {
 		const { log, message, resumed, caller } = this;
 		const { signal } = this.#stop;
-		const turns = log.task.artifacts?.filter((each) => /^reply(-\d+)?$/.test(each.artifactId)).length ?? 0;
-		const replyId = turns === 0 ? "reply" : `reply-${turns + 1}`;
-		const out = new Output(log, this.#parts.redact, replyId, accepted(this.#asked.accepts));
+		const out = new Output(log, this.#parts.redact, this.#replyId(), accepted(this.#asked.accepts));
 		const again = this.afterCrash ? { afterCrash: true } : {};
 		const turn = {
 			taskId: log.id,
@@ -165,6 +164,15 @@ export class Run {
 			out.end();
 			this.#end("TASK_STATE_FAILED", [out.leftOut, "The agent stopped because of an internal error"]);
 		}
+	}
+
+	/** Each turn's text is an artifact of its own; what an earlier try at this turn has written is replaced. */
+	#replyId(): string {
+		const { log, afterCrash, resumed } = this;
+		const replies = log.task.artifacts?.filter(({ artifactId }) => REPLY.test(artifactId)) ?? [];
+		const last = replies.at(-1)?.artifactId;
+		if (last !== undefined && afterCrash && (!resumed || log.written(last))) return last;
+		return replies.length === 0 ? "reply" : `reply-${replies.length + 1}`;
 	}
 
 	#take(event: RunEvent, out: Output, first: boolean): void {

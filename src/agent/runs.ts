@@ -1,22 +1,24 @@
-/** The runs of all tasks: how many at once, in which order, for how long. */
+/** The runs of all tasks: when they begin, in which order, for how long. */
 import { newContextId, newMessageId, newTaskId } from "../lib/ids.ts";
 import { attempt } from "../lib/log.ts";
 import type { Call, WorkLimits } from "../protocol/agent.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { isInterrupted, isTerminal } from "../protocol/task.ts";
-import type { Message } from "../protocol/types.ts";
+import type { ContextId, Message } from "../protocol/types.ts";
 import type { TaskLog } from "../tasks/log.ts";
 import { Run, type RunParts } from "./run.ts";
+import { type Place, type SlotLimits, Slots, type Ticket } from "./slots.ts";
+import { Waiting } from "./waiting.ts";
 
-/**
- * Tasks that wait for an answer hold no slot; this many may. Then, of the caller that has most of them, the one that has
- * waited longest is given up.
- */
-const WAITING = 1000;
 /** Why a task ended that a process did not live to finish. */
 const HOST_STOPPED = "host stopped";
-/** How long `close` waits for the runner. */
+/** How long whoever waits for a task waits for a runner that does not stop, and how long `close` does. */
+const PATIENCE_MS = 700;
 const CLOSE_MS = 5_000;
+/** When to ask an agent again that is stopping: somebody may start it again. In seconds. */
+const STOPPING_SEC = 30;
+/** Where the status message of a task that waits for a slot says its place. */
+const QUEUE = "pi/queue";
 
 export interface Beginning {
 	/** The task that the message answers; without it the message makes a new task. */
@@ -25,56 +27,94 @@ export interface Beginning {
 	readonly call: Call;
 	/** Media types that the caller takes; absent: anything. */
 	readonly accepts?: readonly string[] | undefined;
-	/** Milliseconds until the run is stopped and the task FAILED; `Infinity`: never. */
+	/** Milliseconds that the run may take before it is stopped and the task FAILED; `Infinity`: no limit. */
 	readonly limitMs: number;
+	/** Nobody waits for its end. */
+	readonly detached: boolean;
+}
+
+/** Read at each use; times in milliseconds, `Infinity` for no limit. */
+export interface RunLimits extends SlotLimits {
+	/** The async window, also for the answer to a question. */
+	readonly asyncMs: number;
+	/** How long a turn may wait for a slot. */
+	readonly maxWaitMs: number;
+}
+
+/** Whether there is room for work. */
+export interface Readiness {
+	/** `busy`: a request would have to wait, or be refused. `draining`: nothing new is taken. */
+	readonly readiness: "ready" | "busy" | "draining";
+	/** Turns that hold a slot. */
+	readonly running: number;
+	/** Turns that wait for one. */
+	readonly queued: number;
+	readonly slots: number;
+}
+
+/** A run that has a slot or waits for one. */
+interface Working {
+	readonly run: Run;
+	readonly ticket: Ticket;
 }
 
 export class Runs {
 	readonly #parts: RunParts;
-	readonly #limits: { readonly maxConcurrent: number; readonly asyncMs: number };
-	/** Those that hold a slot. */
-	readonly #active = new Map<TaskLog, Run>();
+	readonly #limits: RunLimits;
+	readonly #slots: Slots;
+	/** Those that have not ended. */
+	readonly #active = new Map<TaskLog, Working>();
 	/** The last turn of each conversation that has not ended. */
 	readonly #last = new Map<string, Promise<void>>();
-	/** Tasks that wait for their caller, longest first, and how to stop their timers. */
-	readonly #waiting = new Map<TaskLog, () => void>();
+	readonly #waiting: Waiting;
+	#draining = false;
+	/** Told when no run is left. */
+	#idle: () => void = () => undefined;
 	#closing: Promise<void> | undefined;
 
-	/** `asyncMs`: the async window, also for the answer to a question. `Infinity`: no limit. */
-	constructor(parts: RunParts, limits: { readonly maxConcurrent: number; readonly asyncMs: number }) {
+	constructor(parts: RunParts, limits: RunLimits) {
 		this.#parts = parts;
 		this.#limits = limits;
+		this.#slots = new Slots(limits, parts.clock);
+		this.#waiting = new Waiting(parts.clock, (log, reason) => this.#fail(log, reason));
 	}
 
 	/**
-	 * Begins a turn; it runs when its conversation has no other turn before it. Throws BusyError. Everything up to the
-	 * return happens at once, and nothing of the turn itself before that.
+	 * Begins a turn; it runs when it has a slot and its conversation has no other turn before it. Throws BusyError.
+	 * Everything up to the return happens at once, and nothing of the turn itself before that.
 	 */
-	begin({ resumes, message, call, limitMs, accepts }: Beginning): Run {
-		if (this.#closing) throw new A2AError("BusyError", "This agent is stopping");
-		if (this.#active.size >= this.#limits.maxConcurrent) throw new A2AError("BusyError");
-		const log = resumes ?? this.#open(message, call);
+	begin({ resumes, message, call, limitMs, accepts, detached }: Beginning): Run {
+		if (this.#draining) throw new A2AError("BusyError", "This agent is stopping", { retryAfter: STOPPING_SEC });
+		const contextId = resumes?.contextId ?? message.contextId ?? newContextId();
+		const ticket = this.#slots.take({ owner: call.caller.id, conversation: contextId, detached });
+		const log = resumes ?? this.#open(contextId, call);
 		const joined = { ...message, taskId: log.id, contextId: log.contextId };
 		const parts = this.#parts;
 		const { caller, trace, limits } = call;
-		const said = {
+		const asked = {
 			...(accepts ? { accepts } : {}),
 			...(trace === undefined ? {} : { trace }),
 			...(limits ? { limits } : {}),
 		};
-		const run = new Run({ log, message: joined, resumed: resumes !== undefined, caller, ...said }, parts);
-		this.#active.set(log, run);
+		const run = new Run({ log, message: joined, resumed: resumes !== undefined, caller, ...asked }, parts);
+		this.#active.set(log, { run, ticket });
 		if (resumes) this.#resume(resumes);
 		log.append({ kind: "message", message: joined });
-		if (limits) this.#bind(log, limits);
-		return this.#follow(run, limitMs);
+		return this.#follow({ run, ticket }, limitMs, limits);
 	}
 
-	/** The work ends when its caller's time for it is over, or the right to do it is taken back. */
-	#bind(log: TaskLog, { maxMs = Number.POSITIVE_INFINITY, revoked }: WorkLimits): void {
-		const cancel = this.#parts.clock.after(maxMs, () => {
-			this.#fail(log, `The task did not end within the ${maxMs / 1000} s that its caller allows and was stopped`);
-		});
+	/** Lets a run begin when it has its slot, within its limits, and gives the slot back at its end. */
+	#follow({ run, ticket }: Working, limitMs: number, allowed: WorkLimits = {}): Run {
+		const { log } = run;
+		const { maxMs = Number.POSITIVE_INFINITY, revoked } = allowed;
+		const timers: (() => void)[] = [];
+		const within = (ms: number, reason: () => string) => {
+			timers.push(this.#parts.clock.after(ms, () => this.#fail(log, reason())));
+		};
+		const cancel = () => {
+			for (const each of timers.splice(0)) each();
+		};
+		// The right to do the work was taken back.
 		const stop = () => void log.append({ kind: "status", status: { state: "TASK_STATE_CANCELED" } });
 		revoked?.addEventListener("abort", stop, { once: true });
 		const leave = log.on(() => {
@@ -82,24 +122,39 @@ export class Runs {
 			leave();
 			cancel();
 			revoked?.removeEventListener("abort", stop);
-		});
-	}
-
-	/** Lets a run begin in its turn, and gives its slot back at its end. */
-	#follow(run: Run, limitMs: number): Run {
-		const { log } = run;
-		const cancel = this.#parts.clock.after(limitMs, () => {
-			this.#fail(log, `The task did not end within the ${this.#window()} and was stopped`);
-		});
-		const leave = log.on(() => {
-			if (!isTerminal(log.state) && !isInterrupted(log.state)) return;
-			leave();
-			cancel();
 			this.#active.delete(log);
 			if (isInterrupted(log.state)) this.#wait(log);
+			ticket.leave();
+			if (this.#active.size === 0) this.#idle();
 		});
-		this.#queue(run);
+		const queued = ticket.waits;
+		if (queued) {
+			const { maxWaitMs } = this.#limits;
+			within(
+				maxWaitMs,
+				() => `No slot became free within ${maxWaitMs / 1000} s; the task has not begun: send its message anew`,
+			);
+			// Everybody may look at its place, so the answer is a task.
+			run.show();
+			log.append({ kind: "activity", activity: { type: "queued", name: "queued", detail: "until a slot is free" } });
+		}
+		const begin = () => {
+			cancel();
+			within(limitMs, () => `The task did not end within the ${this.#window()} and was stopped`);
+			within(maxMs, () => `The task did not end within the ${maxMs / 1000} s that its caller allows and was stopped`);
+			// It has no place any more.
+			if (queued) log.append({ kind: "status", status: { state: log.state } });
+			this.#queue(run);
+		};
+		ticket.attend(begin, (place) => this.#place(log, place));
 		return run;
+	}
+
+	/** Says where a task stands that waits for a slot. */
+	#place(log: TaskLog, { position, of }: Place): void {
+		const message = said(log, `Waiting for a free slot: place ${position} of ${of}`);
+		const metadata = { [QUEUE]: { position, of } };
+		log.append({ kind: "status", status: { state: log.state, message: { ...message, metadata } } });
 	}
 
 	/** See `LocalAgent.recover`. `resume`: the settings allow it. */
@@ -123,22 +178,49 @@ export class Runs {
 		// Who the caller was is known; how it came is not, so the least is assumed.
 		const caller = { id: owner, label, authenticated: !owner.startsWith("ip:"), loopback: false };
 		const can = message && (fresh || (await this.#parts.runner.resumable?.({ taskId, contextId, caller })));
-		if (!can || this.#closing || this.#active.size >= this.#limits.maxConcurrent) return false;
+		if (!can || this.#draining) return false;
 		if (isTerminal(log.state) || this.#active.has(log)) return true;
 		const run = new Run({ log, message, resumed: sent.length > 1, afterCrash: !fresh, caller }, this.#parts);
 		// Whoever asks has been given the task before.
 		run.show();
-		this.#active.set(log, run);
-		this.#follow(run, this.#limits.asyncMs);
+		// It was accepted once: where slots are short it waits.
+		const ticket = this.#slots.take({ owner, conversation: contextId, detached: true, known: true });
+		this.#active.set(log, { run, ticket });
+		this.#follow({ run, ticket }, this.#limits.asyncMs);
 		return true;
 	}
 
 	/** The run that is at work on a task, if any. */
 	of(log: TaskLog): Run | undefined {
-		return this.#active.get(log);
+		return this.#active.get(log)?.run;
 	}
 
-	/** Stops every run, closes the runner, and then fails what had not ended. Waiting tasks stay as they are. */
+	/** Nobody waits for the end of this task any more, if it has not ended: it counts as detached. */
+	detach(log: TaskLog): void {
+		this.#active.get(log)?.ticket.detach();
+	}
+
+	readiness(): Readiness {
+		const { running, queued } = this.#slots;
+		const slots = this.#limits.maxConcurrent;
+		const readiness = this.#draining ? "draining" : running >= slots ? "busy" : "ready";
+		return { readiness, running, queued, slots };
+	}
+
+	/** Takes nothing new from now on. Resolves when all that was taken has ended, or `signal` aborts. */
+	async drain(signal: AbortSignal): Promise<void> {
+		this.#draining = true;
+		if (this.#active.size === 0 || signal.aborted) return;
+		await new Promise<void>((resolve) => {
+			this.#idle = resolve;
+			signal.addEventListener("abort", () => resolve(), { once: true });
+		});
+	}
+
+	/**
+	 * Stops every run, closes the runner, and then fails what had not ended; a runner that is slow to stop holds up nobody
+	 * who waits for a task. Tasks that wait for their caller stay as they are.
+	 */
 	close(reason: string): Promise<void> {
 		this.#closing ??= this.#close(reason);
 		return this.#closing;
@@ -146,24 +228,27 @@ export class Runs {
 
 	async #close(reason: string): Promise<void> {
 		const { clock, log, runner } = this.#parts;
-		for (const cancel of this.#waiting.values()) cancel();
-		const runs = [...this.#active.values()];
+		this.#draining = true;
+		this.#slots.close();
+		this.#waiting.close();
+		const runs = [...this.#active.values()].map(({ run }) => run);
 		for (const run of runs) run.stop();
 		const over = new AbortController();
 		const stopped = Promise.all([attempt("close the runner", () => runner.close(), log), ...this.#last.values()]);
-		await Promise.race([stopped, clock.sleep(CLOSE_MS, over.signal)]);
-		over.abort();
+		await Promise.race([stopped, clock.sleep(PATIENCE_MS, over.signal)]);
 		for (const run of runs) this.#fail(run.log, reason);
+		await Promise.race([stopped, clock.sleep(CLOSE_MS - PATIENCE_MS, over.signal)]);
+		over.abort();
 	}
 
 	#window(): string {
 		return `async window of ${this.#limits.asyncMs / 1000} s`;
 	}
 
-	#open(message: Message, call: Call): TaskLog {
+	#open(contextId: ContextId, call: Call): TaskLog {
 		return this.#parts.tasks.open({
 			id: newTaskId(),
-			contextId: message.contextId ?? newContextId(),
+			contextId,
 			owner: call.caller.id,
 			label: call.caller.label,
 			v03: call.service.legacy !== true,
@@ -190,31 +275,15 @@ export class Runs {
 
 	/** `ms`: how long the task waits for its caller. */
 	#wait(log: TaskLog, ms: number = this.#limits.asyncMs): void {
-		const reason = `No answer arrived within the ${this.#window()}`;
-		const cancel = this.#parts.clock.after(ms, () => this.#fail(log, reason));
-		this.#waiting.set(log, cancel);
-		const leave = log.on((event) => {
-			if (event.kind !== "status") return;
-			leave();
-			cancel();
-			this.#waiting.delete(log);
-		});
-		const crowding = this.#waiting.size > WAITING ? this.#crowding() : undefined;
-		if (crowding) this.#fail(crowding, "Too many tasks wait for an answer");
-	}
-
-	#crowding(): TaskLog | undefined {
-		const logs = [...this.#waiting.keys()];
-		const counts = new Map<string, number>();
-		for (const { owner } of logs) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-		const most = Math.max(...counts.values());
-		return logs.find(({ owner }) => counts.get(owner) === most);
+		this.#waiting.add(log, ms, `No answer arrived within the ${this.#window()}`);
 	}
 
 	#fail(log: TaskLog, reason: string): void {
-		const { id: taskId, contextId } = log;
-		const parts = [{ text: reason }];
-		const message = { messageId: newMessageId(), role: "ROLE_AGENT", taskId, contextId, parts } as const;
-		log.append({ kind: "status", status: { state: "TASK_STATE_FAILED", message } });
+		log.append({ kind: "status", status: { state: "TASK_STATE_FAILED", message: said(log, reason) } });
 	}
+}
+
+/** A status message of our own. */
+function said({ id: taskId, contextId }: TaskLog, text: string): Message {
+	return { messageId: newMessageId(), role: "ROLE_AGENT", taskId, contextId, parts: [{ text }] };
 }

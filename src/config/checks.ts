@@ -48,6 +48,16 @@ export function settle(values: Values, facts: Facts, report: (finding: Finding) 
 				level: "hint",
 			});
 	}
+	for (const [name, { url, token }] of Object.entries(values.peers)) {
+		const { protocol, hostname, origin } = new URL(url);
+		if (token && protocol === "http:" && !LOOPBACK.test(hostname.replace(/^\[(.*)\]$/, "$1")))
+			report({
+				at: `peers.${name}.url`,
+				found: origin,
+				expected: "https: others on the way can read the token as it is",
+				level: "hint",
+			});
+	}
 	// A session must be able to miss a beat without being swept out.
 	const ttlSec = values.ttlSec > values.heartbeatSec ? values.ttlSec : values.heartbeatSec * 4;
 	if (ttlSec !== values.ttlSec)

@@ -2,6 +2,7 @@
 import type { AgentSkill, JsonObject } from "../protocol/types.ts";
 import { flag, httpUrl, line, list, MASK, token, whole, word } from "./key-kinds.ts";
 import { cardKeySource, cardSource } from "./keys-cards.ts";
+import { pemFile } from "./keys-tls.ts";
 import { entry, type FieldsOf } from "./map-kinds.ts";
 
 /** A peer that the operator wrote down. */
@@ -19,6 +20,8 @@ export interface PeerConfig {
 	readonly cardUrl?: string;
 	/** Its card, or the file that it is in: the peer is not asked for one. */
 	readonly card?: JsonObject | string;
+	/** Files in PEM form for https: whose certificate it has, and what we show to it. */
+	readonly tls?: { readonly caFile?: string; readonly cert?: string; readonly key?: string };
 	/** Public keys that may sign its card, or the file that they are in: no other card is taken. */
 	readonly cardKeys?: JsonObject | string;
 }
@@ -28,7 +31,7 @@ export const LONGEST_SEC = 2_000_000;
 
 const capability = line(100);
 
-/** `{ url, auth: { type, token }, timeout, capabilities, description, cardUrl, card, cardKeys }`; timeout in seconds. */
+/** `{ url, auth: { type, token }, timeout, capabilities, description, cardUrl, card, cardKeys, caFile, cert, key }`; timeout in seconds. */
 export const peer = entry(
 	{
 		url: httpUrl(),
@@ -40,16 +43,21 @@ export const peer = entry(
 		cardUrl: httpUrl(),
 		card: cardSource(),
 		cardKeys: cardKeySource(),
+		caFile: pemFile(),
+		cert: pemFile(),
+		key: pemFile(),
 	},
 	{
-		expected: "an object with url, auth, timeout, capabilities, description, cardUrl, card, cardKeys",
+		expected:
+			"an object with url, auth, timeout, capabilities, description, cardUrl, card, cardKeys, caFile, cert, key",
 		show: (value: PeerConfig) =>
 			[httpUrl().show(value.url), value.token ? `token ${MASK}` : "", value.capabilities.join(" ")]
 				.filter((part) => part !== "")
 				.join(", "),
 	},
 	(values, report): PeerConfig | undefined => {
-		const { cardUrl, card, cardKeys, url = cardUrl } = values;
+		const { cardUrl, card, cardKeys, caFile, cert, key, url = cardUrl } = values;
+		const tls = { ...(caFile ? { caFile } : {}), ...(cert ? { cert } : {}), ...(key ? { key } : {}) };
 		if (url === undefined) return void report({ at: "url", expected: "the URL of the peer, or it cannot be called" });
 		if (card !== undefined && cardUrl !== undefined)
 			report({ at: "cardUrl", found: cardUrl, expected: "nothing, because card is set and is used" });
@@ -62,6 +70,7 @@ export const peer = entry(
 			...(cardUrl === undefined ? {} : { cardUrl }),
 			...(card === undefined ? {} : { card }),
 			...(cardKeys === undefined ? {} : { cardKeys }),
+			...(Object.keys(tls).length > 0 ? { tls } : {}),
 		};
 	},
 );

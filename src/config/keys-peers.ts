@@ -26,7 +26,7 @@ export const PEER_KEYS = {
 		map(peer, "name → peer"),
 		{},
 		{
-			help: "Agents that can be called by name: `{ url, auth: { type, token }, timeout (seconds), capabilities, description, cardUrl, card, cardKeys }`",
+			help: "Agents that can be called by name: `{ url, auth: { type, token }, timeout (seconds), capabilities, description, cardUrl, card, cardKeys, caFile, cert, key }`",
 		},
 	),
 	retryAttempts: peers("retryAttempts", whole(0, 10), 2, {

@@ -3,6 +3,7 @@
  * all come from its rows.
  */
 import type { Kind, ValueOf } from "./key-kinds.ts";
+import { AUDIT_KEYS } from "./keys-audit.ts";
 import { CARD_KEYS } from "./keys-cards.ts";
 import { CONTENT_KEYS } from "./keys-content.ts";
 import { DISCOVERY_KEYS } from "./keys-discovery.ts";
@@ -13,11 +14,15 @@ import { NOTIFY_KEYS } from "./keys-notify.ts";
 import { PEER_KEYS, UI_KEYS } from "./keys-peers.ts";
 import { POLICY_KEYS } from "./keys-policies.ts";
 import { PUSH_KEYS } from "./keys-push.ts";
+import { QUEUE_IN_KEYS } from "./keys-queue-in.ts";
 import { SERVER_KEYS } from "./keys-server.ts";
+import { TLS_KEYS } from "./keys-tls.ts";
 import type { KeyTable, Row } from "./row.ts";
 
 export const KEYS = {
 	...SERVER_KEYS,
+	...QUEUE_IN_KEYS,
+	...TLS_KEYS,
 	...POLICY_KEYS,
 	...JOURNAL_KEYS,
 	...PUSH_KEYS,
@@ -29,6 +34,7 @@ export const KEYS = {
 	...MAILBOX_KEYS,
 	...UI_KEYS,
 	...NOTIFY_KEYS,
+	...AUDIT_KEYS,
 } as const satisfies KeyTable;
 
 type Keys = typeof KEYS;

@@ -5,6 +5,7 @@ import type { Kind } from "./key-kinds.ts";
 export const GROUPS = [
 	"Server",
 	"Access",
+	"TLS",
 	"Limits",
 	"Journal",
 	"Push notifications",
@@ -18,6 +19,7 @@ export const GROUPS = [
 	"Gateway",
 	"Mailbox",
 	"UI",
+	"Audit log",
 ] as const;
 export type Group = (typeof GROUPS)[number];
 

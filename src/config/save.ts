@@ -41,7 +41,7 @@ export async function saveEdits(
 		const before = await readSettings(file);
 		const after = apply(file, before.text, checked);
 		if (after === before.text) return;
-		await writeText(file, after);
+		await writeText(file, after, "followed");
 		// Written first for the owner alone, then as open as the file was.
 		if (before.mode !== undefined) await chmod(file, before.mode);
 	});

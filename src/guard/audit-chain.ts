@@ -48,7 +48,7 @@ export function unchained(line: object): object {
 	return entry;
 }
 
-/** What `verify` finds. */
+/** What is found. */
 export interface Verdict {
 	/** Lines that are part of a chain. */
 	readonly lines: number;
@@ -101,14 +101,25 @@ function read(line: string): Read | "torn" | "older" {
 	return { chain: String(chain), prev, writer, number: Number(number), hash: hashOf(line) };
 }
 
+/** Takes the lines of a log one after another. */
+export interface Verifier {
+	/** The next line, without its line break; `number` counts from 1 in each file. */
+	take(file: string, number: number, text: string): void;
+	/** What was found so far. */
+	verdict(): Verdict;
+}
+
 /**
- * Reads the whole log and names the first line that was altered, taken out or put in. `files`: oldest first; `begins`:
- * nothing was ever rotated away before the first of them.
+ * Names the first line that was altered, taken out or put in. The files are taken oldest first; `begins`: nothing was
+ * ever rotated away before the first of them. Of the log itself nothing is kept but the ends of its chains.
  */
-export function verify(files: readonly LogFile[], begins: boolean): Verdict {
+export function verifier(begins: boolean): Verifier {
 	const ends = new Map<string, Read & Place & { readonly at: number }>();
-	const recent: string[] = [];
-	let [lines, older, torn] = [0, 0, 0];
+	const recent = new Set<string>();
+	let [lines, older, torn, total] = [0, 0, 0, 0];
+	let firstFile: string | undefined;
+	/** Of two signs of one change the one further up is nearer to it. */
+	let broken: Fault | undefined;
 
 	function fault(found: Read, first: boolean): string | Fault | undefined {
 		const before = ends.get(found.writer);
@@ -122,38 +133,52 @@ export function verify(files: readonly LogFile[], begins: boolean): Verdict {
 			// Its earlier lines may be in a file that was rotated away.
 			return first && !begins ? undefined : `the lines before ${found.chain} are missing`;
 		}
-		if (found.prev === "" || recent.includes(found.prev) || (first && !begins)) return undefined;
+		if (found.prev === "" || recent.has(found.prev) || (first && !begins)) return undefined;
 		return `the line that was there before ${found.chain} is missing or was altered`;
 	}
 
-	/** Of two signs of one change the one further up is nearer to it. */
-	let broken: Fault | undefined;
-	let total = 0;
-	for (const [index, { name, text }] of files.entries()) {
-		for (const [at, line] of text.split("\n").entries()) {
-			if (line === "") continue;
+	function note(found: Fault): void {
+		if (!broken || found.at < broken.at) broken = found;
+	}
+
+	function seen(hash: string): void {
+		recent.add(hash);
+		const [oldest] = recent;
+		if (recent.size > NEAR && oldest !== undefined) recent.delete(oldest);
+	}
+
+	return {
+		take(file, number, text) {
+			firstFile ??= file;
+			if (text === "") return;
 			total += 1;
-			const place = { file: name, line: at + 1, at: total };
-			const note = (fault: Fault) => {
-				if (!broken || fault.at < broken.at) broken = fault;
-			};
-			const found = read(line);
+			const place = { file, line: number, at: total };
+			const found = read(text);
 			if (found === "torn") torn += 1;
 			else if (found === "older") {
 				if (lines > 0) note({ ...place, why: "it is no line of the chain: it was put in, or its link was taken out" });
 				older += 1;
-				recent.push(hashOf(line));
+				seen(hashOf(text));
 			} else {
-				const why = fault(found, index === 0);
+				const why = fault(found, file === firstFile);
 				if (why) note(typeof why === "string" ? { ...place, why } : why);
 				ends.set(found.writer, { ...found, ...place });
 				lines += 1;
-				recent.push(found.hash);
+				seen(found.hash);
 			}
-			if (recent.length > 2 * NEAR) recent.splice(0, NEAR);
-		}
-	}
-	const counts = { lines, writers: ends.size, older, torn };
-	if (!broken) return counts;
-	return { ...counts, broken: { file: broken.file, line: broken.line, why: broken.why } };
+		},
+		verdict() {
+			const counts = { lines, writers: ends.size, older, torn };
+			if (!broken) return counts;
+			return { ...counts, broken: { file: broken.file, line: broken.line, why: broken.why } };
+		},
+	};
+}
+
+/** `verifier` over texts that are at hand. `files`: oldest first. */
+export function verify(files: readonly LogFile[], begins: boolean): Verdict {
+	const verifying = verifier(begins);
+	for (const { name, text } of files)
+		for (const [at, line] of text.split("\n").entries()) verifying.take(name, at + 1, line);
+	return verifying.verdict();
 }

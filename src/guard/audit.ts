@@ -33,6 +33,8 @@ export interface AuditEntry {
 	readonly policy?: string;
 	/** Id of the trace that the exchange belongs to, 32 hexadecimal digits. */
 	readonly trace?: string;
+	/** URIs of the extensions in force (§4.6), with commas between. */
+	readonly extensions?: string;
 	readonly durationMs?: number;
 	/** The beginning of the message or of the reply. Redacted, one line. */
 	readonly preview?: string;
@@ -57,6 +59,10 @@ export interface AuditLog {
 	readonly policy: Policy;
 	/** `identify`, with a line for everybody who is turned away; a flood of them is counted, not written out. */
 	identified(identify: (credential: Credential) => Caller): (credential: Credential) => Caller;
+	/** Writes who was turned away at the door, before anybody asked who it is: a flood of them is counted as well. */
+	refused(address: string, error: unknown): void;
+	/** Writes which settings were changed from within the session, not to what. */
+	changed(keys: readonly string[]): void;
 	/** Writes how inbound tasks end, whoever waits for them. */
 	follow(tasks: { onOpen(opener: (task: AuditedTask) => void): unknown }): void;
 	/** Writes one exchange with a peer. */
@@ -178,13 +184,30 @@ export function auditLog(
 		});
 	}
 
-	/** A tool that the caller's policy did not allow, or what came of one that it did. */
-	function remark({ id, contextId, owner, label }: AuditedTask, { name, detail = "" }: Activity): void {
-		const about = { peer: label, caller: owner, taskId: id, contextId };
-		write("in", { ...about, operation: `tool ${name}`, error: detail });
+	/** What the policy for a caller kept from happening, what the host's user allowed beyond it, what came of it. */
+	function remark({ id, contextId, owner, label }: AuditedTask, { type, name, detail }: Activity): void {
+		if (type !== "refused" && type !== "allowed" && type !== "changed") return;
+		const text = `${name}: ${detail ?? ""}`;
+		const said = type === "allowed" ? { preview: text } : { error: text };
+		write("in", { peer: label, caller: owner, operation: `tool ${type}`, taskId: id, contextId, ...said });
+	}
+
+	/** Somebody was not let in. A flood of them is counted, not written out. */
+	function turnAway(operation: string, address: string, peer: string, error: unknown): void {
+		if (turnedAway.take(address) > 0) {
+			unwritten += 1;
+			return;
+		}
+		const more = unwritten > 0 ? ` (and ${unwritten} like it)` : "";
+		unwritten = 0;
+		write("in", { peer, caller: `ip:${address}`, operation, error: `${asA2AError(error).message}${more}` });
 	}
 
 	return {
+		refused: (address, error) => turnAway("connect", address, address, error),
+		changed(keys) {
+			if (keys.length > 0) write("in", { peer: "operator", operation: "settings", preview: keys.join(", ") });
+		},
 		policy(step) {
 			const { operation, call } = step;
 			const message = messageIn(step);
@@ -197,6 +220,7 @@ export function auditLog(
 				...(message?.taskId === undefined ? {} : { taskId: message.taskId }),
 				...(message?.contextId === undefined ? {} : { contextId: message.contextId }),
 				...(call.trace === undefined ? {} : { trace: traceId(call.trace) }),
+				...(call.service.extensions.length > 0 ? { extensions: call.service.extensions.join(", ") } : {}),
 				...(policy === undefined ? {} : { policy }),
 				...(message ? { preview: textOf(message.parts) } : {}),
 			};
@@ -210,14 +234,7 @@ export function auditLog(
 			try {
 				return identify(credential);
 			} catch (error) {
-				if (turnedAway.take(credential.address) > 0) unwritten += 1;
-				else {
-					const more = unwritten > 0 ? ` (and ${unwritten} like it)` : "";
-					unwritten = 0;
-					const peer = credential.asserted ?? credential.address;
-					const reason = `${asA2AError(error).message}${more}`;
-					write("in", { peer, caller: `ip:${credential.address}`, operation: "authenticate", error: reason });
-				}
+				turnAway("authenticate", credential.address, credential.asserted ?? credential.address, error);
 				throw error;
 			}
 		},
@@ -226,7 +243,7 @@ export function auditLog(
 				const began = clock.now();
 				task.on(({ kind, activity }) => {
 					const { state } = task.task.status;
-					if (activity?.type === "refused" || activity?.type === "changed") remark(task, activity);
+					if (activity) remark(task, activity);
 					if (kind === "status" && (isTerminal(state) || isInterrupted(state))) ended(task, began);
 				});
 			});

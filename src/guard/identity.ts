@@ -28,6 +28,11 @@ export interface IdentityOptions {
 	readonly clock: Clock;
 	/** Tokens minted for gateways, by gateway key. Asked at each call. */
 	readonly minted?: () => ReadonlyMap<string, string>;
+	/**
+	 * Nobody beyond this machine can connect. Then the name that a caller gives itself is shown: it comes from here, or
+	 * through a proxy that the operator put in front. Default: so it is.
+	 */
+	readonly closed?: () => boolean;
 }
 
 /**
@@ -98,6 +103,11 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 	// A name without a token, or with an empty one, is a mistake that must not open the server.
 	const isOpen = names.length === 0 && !shared;
 
+	/** The name to show for a caller that is told from others by its address alone. */
+	function labelOf(id: string, asserted: string | undefined, loopback: boolean): string {
+		return (loopback && (options.closed?.() ?? true) && assertedName(asserted)) || id;
+	}
+
 	/** A name that somebody gave itself; one that belongs to a peer with a token is marked. */
 	function assertedName(asserted: string | undefined): string {
 		const name = oneLine(asserted ?? "", MAX_NAME);
@@ -142,7 +152,7 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 			const gateway = token ? ownerOf(digest(token)) : undefined;
 			if (gateway !== undefined && gateway !== "shared") return callerOf(gateway, loopback);
 			if (!loopback) throw new A2AError("UnauthorizedError");
-			return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: false, loopback };
+			return { id: anonymous, label: labelOf(anonymous, asserted, loopback), authenticated: false, loopback };
 		}
 		const wait = failures.peek(network);
 		if (token === undefined || token === "") throw wait > 0 ? flooded(wait) : new A2AError("UnauthorizedError");
@@ -153,6 +163,6 @@ export function identifier(options: IdentityOptions): (credential: Credential) =
 		if (owner === undefined) return refuse(network, presented);
 		remember(proven, place, true, MAX_PROVEN);
 		if (owner !== "shared") return callerOf(owner, loopback);
-		return { id: anonymous, label: assertedName(asserted) || anonymous, authenticated: true, loopback };
+		return { id: anonymous, label: labelOf(anonymous, asserted, loopback), authenticated: true, loopback };
 	};
 }

@@ -1,10 +1,12 @@
 /** Files of others put down here: names made safe, folders that nobody else reads, nothing ever written over. */
 import { constants } from "node:fs";
-import { chmod, lstat, mkdir, open } from "node:fs/promises";
+import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "./errno.ts";
 import { safeName } from "./files.ts";
 import { extensionOf, usualExtension } from "./media-types.ts";
+
+export { privateFolder } from "./files.ts";
 
 /** A file name for what somebody calls `name`: safe everywhere, small letters, with the end that tells what it is. */
 export function cleanName(name: string, mediaType: string): string {
@@ -17,15 +19,6 @@ export function cleanName(name: string, mediaType: string): string {
 		.slice(0, 60);
 	const extension = end || usualExtension(mediaType);
 	return `${safeName(stem || "file")}${extension ? `.${extension}` : ""}`;
-}
-
-/** Makes a folder that is nobody else's to read. Throws when something else stands in its place, a link for instance. */
-export async function privateFolder(path: string): Promise<void> {
-	await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
-		if (errorCode(error) !== "EEXIST") throw error;
-	});
-	if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is in the way: it must be a folder`);
-	await chmod(path, 0o700);
 }
 
 /** Whether `path` is a regular file, no link, that holds exactly `bytes`. */

@@ -1,11 +1,59 @@
 /** Small files that several processes share: atomic JSON, an advisory lock, names that are safe to be paths. */
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readFile, realpath, rename, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { chmod, type FileHandle, lstat, mkdir, open, readFile, realpath, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { errorCode } from "./errno.ts";
 
 export { withLock } from "./lock.ts";
+
+/** Whether somebody else owns it; without user ids (Windows) nobody does. */
+const isForeign = (uid: number): boolean => process.getuid !== undefined && uid !== process.getuid();
+
+/**
+ * Makes a folder that is nobody else's to read, or makes the one that is there so. Throws when something else stands in
+ * its place, a link for instance, or when it belongs to somebody else.
+ */
+export async function privateFolder(path: string): Promise<void> {
+	await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+		if (errorCode(error) !== "EEXIST") throw error;
+	});
+	const info = await lstat(path);
+	if (!info.isDirectory()) throw new Error(`${path} is in the way: it must be a folder`);
+	if (isForeign(info.uid)) throw new Error(`${path} belongs to another user`);
+	if ((info.mode & 0o077) !== 0) await chmod(path, 0o700);
+}
+
+/**
+ * Opens a file of ours (a new one has mode 0600; one that others may read is made so). Throws when it is a link, no
+ * regular file, or somebody else's: it is looked at once it is open, so it cannot be exchanged in between.
+ */
+export async function openPrivate(path: string, flags: "r" | "a"): Promise<FileHandle> {
+	// Opening a pipe would wait for its other end; Windows knows no such flags.
+	const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+	const way = flags === "r" ? constants.O_RDONLY : constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
+	let file: FileHandle;
+	try {
+		file = await open(path, way | careful, 0o600);
+	} catch (error) {
+		const why = { ELOOP: "it is a symbolic link", ENXIO: "it is not a file", EISDIR: "it is a folder" }[
+			errorCode(error) ?? ""
+		];
+		throw why === undefined ? error : new Error(`${path} is not used: ${why}`, { cause: error });
+	}
+	try {
+		const info = await file.stat();
+		if (!info.isFile()) throw new Error(`${path} is not used: it is not a file`);
+		if (isForeign(info.uid)) throw new Error(`${path} is not used: it belongs to another user`);
+		if (info.nlink > 1) throw new Error(`${path} is not used: it is a hard link to another file`);
+		if (process.platform !== "win32" && (info.mode & 0o077) !== 0) await file.chmod(0o600);
+		return file;
+	} catch (error) {
+		await file.close();
+		throw error;
+	}
+}
 
 /** The value in a JSON file; `undefined` when there is no file. Throws an error that names the path on bad JSON. */
 export async function readJson(path: string): Promise<unknown> {
@@ -37,7 +85,7 @@ async function target(path: string): Promise<string> {
 }
 
 /** Windows refuses a rename while a scanner or reader has the file open; it lets go within moments. */
-async function replace(from: string, to: string): Promise<void> {
+export async function replace(from: string, to: string): Promise<void> {
 	for (let attempt = 0; ; attempt++) {
 		try {
 			return await rename(from, to);
@@ -49,10 +97,13 @@ async function replace(from: string, to: string): Promise<void> {
 	}
 }
 
-/** Writes text so that a reader sees the old file or the new one, never a part. File mode 0600, new folders 0700. */
-export async function writeText(path: string, text: string): Promise<void> {
+/**
+ * Writes text so that a reader sees the old file or the new one, never a part. File mode 0600, new folders 0700. What
+ * stands at `path` is replaced, a link as well; `followed`: the file that a link leads to is, where people may have put one.
+ */
+export async function writeText(path: string, text: string, how?: "followed"): Promise<void> {
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-	const to = await target(path);
+	const to = how === "followed" ? await target(path) : path;
 	const beside = `${to}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
 	try {
 		const file = await open(beside, "wx", 0o600);

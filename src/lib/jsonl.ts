@@ -1,7 +1,8 @@
 /** Append-only files of one JSON value a line. */
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCode } from "./errno.ts";
+import { openPrivate } from "./files.ts";
 import { withLock } from "./lock.ts";
 
 interface Waiting {
@@ -10,40 +11,55 @@ interface Waiting {
 	readonly failed: (error: unknown) => void;
 }
 
-async function size(path: string): Promise<{ readonly bytes: number; readonly torn: boolean }> {
+interface Size {
+	readonly bytes: number;
+	/** It ends in the middle of a line. */
+	readonly torn: boolean;
+	/** When the file was made, milliseconds since the epoch. */
+	readonly born: number;
+}
+
+async function size(path: string): Promise<Size> {
 	try {
-		const file = await open(path, "r");
+		const file = await openPrivate(path, "r");
 		try {
-			const bytes = (await file.stat()).size;
-			if (bytes === 0) return { bytes, torn: false };
+			const { size: bytes, birthtimeMs: born } = await file.stat();
+			if (bytes === 0) return { bytes, torn: false, born };
 			const { buffer } = await file.read(Buffer.alloc(1), 0, 1, bytes - 1);
-			return { bytes, torn: buffer[0] !== 0x0a };
+			return { bytes, torn: buffer[0] !== 0x0a, born };
 		} finally {
 			await file.close();
 		}
 	} catch (error) {
-		if (errorCode(error) === "ENOENT") return { bytes: 0, torn: false };
+		if (errorCode(error) === "ENOENT") return { bytes: 0, torn: false, born: Number.POSITIVE_INFINITY };
 		throw error;
 	}
+}
+
+/** When a file is full. Read at each write, so a changed limit holds from then on. */
+export interface JsonlLimits {
+	/** A file that would grow beyond it becomes `path.1`, that one `path.2`, and so on. Without it the file grows. */
+	readonly maxBytes?: number;
+	/** So does one that was begun longer ago than this, in milliseconds. */
+	readonly maxAgeMs?: number;
+	/** How many of them stay; default 1. */
+	readonly keep?: number;
 }
 
 /** A JSONL file that this process appends to. Others may append to it and rotate it at the same time. */
 export class JsonlFile {
 	readonly path: string;
-	readonly #maxBytes: number;
-	readonly #keep: number;
+	readonly #limits: JsonlLimits;
+	readonly #now: () => number;
 	#queue: Waiting[] = [];
 	#writing: Promise<void> | undefined;
 	#closed = false;
 
-	/**
-	 * `maxBytes`: a file that would grow beyond it becomes `path.1`, that one `path.2`, and so on; `keep` (default 1)
-	 * of them stay. Without it the file grows.
-	 */
-	constructor(path: string, options: { readonly maxBytes?: number; readonly keep?: number } = {}) {
+	/** `now`: milliseconds since the epoch. */
+	constructor(path: string, limits: JsonlLimits = {}, now: () => number = Date.now) {
 		this.path = path;
-		this.#maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
-		this.#keep = options.keep ?? 1;
+		this.#limits = limits;
+		this.#now = now;
 	}
 
 	/** Appends `value` as one line (mode 0600, folder 0700), in order of the calls. Rejects when it was not written. */
@@ -89,17 +105,19 @@ export class JsonlFile {
 
 	async #write(lines: string): Promise<void> {
 		await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-		let { bytes, torn } = await size(this.path);
-		const fits = () => bytes === 0 || bytes + Buffer.byteLength(lines) <= this.#maxBytes;
+		let { bytes, torn, born } = await size(this.path);
+		const { maxBytes = Number.POSITIVE_INFINITY, maxAgeMs = Number.POSITIVE_INFINITY } = this.#limits;
+		const isFull = () => bytes + Buffer.byteLength(lines) > maxBytes || this.#now() - born > maxAgeMs;
+		const fits = () => bytes === 0 || !isFull();
 		if (!fits()) {
 			await withLock(this.path, async () => {
-				({ bytes, torn } = await size(this.path));
+				({ bytes, torn, born } = await size(this.path));
 				if (fits()) return;
 				await this.#rotate();
 				torn = false;
 			});
 		}
-		const file = await open(this.path, "a", 0o600);
+		const file = await openPrivate(this.path, "a");
 		try {
 			// A line that a crash cut short must not swallow the next one.
 			await file.writeFile(torn ? `\n${lines}` : lines);
@@ -109,8 +127,9 @@ export class JsonlFile {
 	}
 
 	async #rotate(): Promise<void> {
-		if (this.#keep < 1) return rm(this.path, { force: true });
-		for (let n = this.#keep; n >= 1; n--) {
+		const { keep = 1 } = this.#limits;
+		if (keep < 1) return rm(this.path, { force: true });
+		for (let n = keep; n >= 1; n--) {
 			try {
 				await rename(n === 1 ? this.path : `${this.path}.${n - 1}`, `${this.path}.${n}`);
 			} catch (error) {
@@ -124,7 +143,7 @@ const BLOCK = 64 * 1024;
 
 /** The end of the file with at least `lines` whole lines, or all of it. */
 async function tail(path: string, lines: number): Promise<Buffer> {
-	const file = await open(path, "r");
+	const file = await openPrivate(path, "r");
 	try {
 		let at = (await file.stat()).size;
 		const blocks: Buffer[] = [];
@@ -160,8 +179,13 @@ export async function lastLine(path: string): Promise<string | undefined> {
 	}
 }
 
+async function whole(path: string): Promise<Buffer> {
+	const file = await openPrivate(path, "r");
+	return file.readFile().finally(() => file.close());
+}
+
 /** The value of a line as the only element; nothing for a blank line or one that a crash cut short. */
-function whole(line: string): unknown[] {
+function parsed(line: string): unknown[] {
 	try {
 		return line.trim() === "" ? [] : [JSON.parse(line)];
 	} catch {
@@ -176,11 +200,11 @@ function whole(line: string): unknown[] {
 export async function readLines(path: string, options: { readonly last?: number } = {}): Promise<unknown[]> {
 	let text: string;
 	try {
-		text = (options.last === undefined ? await readFile(path) : await tail(path, options.last)).toString("utf8");
+		text = (options.last === undefined ? await whole(path) : await tail(path, options.last)).toString("utf8");
 	} catch (error) {
 		if (errorCode(error) === "ENOENT") return [];
 		throw error;
 	}
-	const values = text.split("\n").flatMap(whole);
+	const values = text.split("\n").flatMap(parsed);
 	return options.last === undefined ? values : values.slice(Math.max(0, values.length - options.last));
 }

@@ -1,11 +1,13 @@
 /** One message to a peer and what comes of it: streamed where the peer can, else in one reply; followed to its end. */
 import type { Connection } from "../bindings/binding.ts";
+import type { NewHook } from "../bindings/http/hooks.ts";
 import type { Clock } from "../lib/clock.ts";
+import { A2AError } from "../protocol/errors.ts";
 import { text } from "../protocol/parts.ts";
 import type { ContextId, JsonObject, Part, SendMessageRequest, TaskId } from "../protocol/types.ts";
 import { bounds } from "./bounds.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
-import { answered, isLost, refusesStream, Work } from "./work.ts";
+import { answered, isLost, isTimeout, refusesStream, Work } from "./work.ts";
 
 export { PeerError, type PeerReply, type Progress } from "./reply.ts";
 
@@ -18,6 +20,8 @@ export interface CallRequest {
 	readonly taskId?: TaskId | undefined;
 	/** Return as soon as the peer has accepted the work. A peer that knows no such thing answers when it is done. */
 	readonly detached?: boolean | undefined;
+	/** Where the peer shall tell us how the work goes on; ended when the peer does not take it. */
+	readonly webhook?: Pick<NewHook, "config" | "end"> | undefined;
 	readonly metadata?: JsonObject | undefined;
 	/** The caller gives up: the task is canceled at the peer. */
 	readonly signal: AbortSignal;
@@ -49,18 +53,21 @@ export async function callPeer(connection: Connection, request: CallRequest, par
 	const began = parts.clock.now();
 	const within = bounds(parts.clock, request.timeoutMs, request.signal);
 	try {
-		await send(connection, work, params(request, messageId), within.signal);
+		await deliver(connection, work, request, messageId, within.signal);
 		if (!request.detached) await work.follow(within.signal);
 		return work.conclude();
 	} catch (error) {
 		if (error instanceof PeerError) throw error;
 		if (within.ended === "stopped") throw await stopped(work, parts.peer);
-		if (within.ended === "limit" || isLost(error)) return outlived(work, parts.clock.now() - began);
+		if (within.ended === "limit" || isTimeout(error)) return outlived(work, parts.clock.now() - began);
+		if (isLost(error) && !work.taskId) work.note(UNKNOWN);
 		throw work.explain(error);
 	} finally {
 		within.release();
 	}
 }
+
+const UNKNOWN = "Whether the peer got the message and works on it is not known.";
 
 /**
  * What we take (§3.2.2), as much as can be named: anything is kept. Some servers compare the words and know no `*`.
@@ -84,8 +91,26 @@ function params(request: CallRequest, messageId: string): SendMessageRequest {
 		configuration: {
 			acceptedOutputModes: ACCEPTED_OUTPUT_MODES,
 			...(request.detached ? { returnImmediately: true } : {}),
+			...(request.webhook ? { taskPushNotificationConfig: request.webhook.config } : {}),
 		},
 	};
+}
+
+/** As `send`; a peer that refuses our webhook gets the same message without it. */
+async function deliver(
+	connection: Connection,
+	work: Work,
+	request: CallRequest,
+	messageId: string,
+	signal: AbortSignal,
+): Promise<void> {
+	try {
+		await send(connection, work, params(request, messageId), signal);
+	} catch (error) {
+		if (!request.webhook || !refusesWebhook(error)) throw error;
+		request.webhook.end();
+		await send(connection, work, params({ ...request, webhook: undefined }, messageId), signal);
+	}
 }
 
 /** Delivers the message. Afterwards the work is known: an answer, or a task that can be followed. Else it throws. */
@@ -120,6 +145,15 @@ async function send(
 		if (!isLost(error) || !(await work.recover())) throw error;
 		work.note("The peer's reply was lost", error);
 	}
+}
+
+/** The peer has not begun, and it was the webhook that it minded. */
+function refusesWebhook(error: unknown): boolean {
+	if (!(error instanceof A2AError)) return false;
+	if (error.name === "PushNotificationNotSupportedError") return true;
+	if (error.name !== "InvalidParamsError") return false;
+	const fields = (error.details.violations ?? []).map(({ field }) => field);
+	return [error.message, ...fields].some((said) => /push_?notification|webhook|\burl\b/i.test(said));
 }
 
 async function stopped(work: Work, peer: string): Promise<PeerError> {

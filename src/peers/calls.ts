@@ -1,5 +1,6 @@
 /** What can be asked of one peer: a call, how a task stands, its card. Knows the conversations and ends what runs. */
 import type { Connection } from "../bindings/binding.ts";
+import type { NewHook } from "../bindings/http/hooks.ts";
 import { eachText } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
 import { newContextId, newMessageId } from "../lib/ids.ts";
@@ -7,7 +8,7 @@ import type { Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { data } from "../protocol/parts.ts";
-import { contextId, type JsonObject, type TaskId, taskId } from "../protocol/types.ts";
+import { type AgentCard, contextId, type JsonObject, type TaskId, taskId } from "../protocol/types.ts";
 import { shownAddress } from "./address.ts";
 import { type CallRequest, callPeer } from "./call.ts";
 import type { Connect } from "./connect.ts";
@@ -43,6 +44,8 @@ export interface CallsParts {
 	readonly timeoutMs: number;
 	/** Longest pause between two polls, in milliseconds. */
 	readonly pollMs: number;
+	/** A webhook of ours for a message to a peer with that card; undefined where the peer could not use it. */
+	readonly webhook?: ((peer: Peer, card: AgentCard | undefined) => NewHook | undefined) | undefined;
 }
 
 export interface Calls extends Pick<Outbound, "call" | "status" | "discover" | "close"> {
@@ -133,11 +136,15 @@ export function createCalls(parts: CallsParts): Calls {
 			const facts = { peer: peer.name, clock, pollMs, newMessageId, clean: parts.withoutKnown };
 			return owned(options.signal, async (signal) => {
 				const connection = await open(peer, signal, request.timeoutMs, options.trace);
+				const webhook = options.detached && options.webhook ? parts.webhook?.(peer, connection.card()) : undefined;
 				const send = async (task?: TaskId) =>
-					withSent(await callPeer(connection, { ...request, signal, taskId: task }, facts), along);
-				if (options.taskId) return recorded(record, () => send(taskId(options.taskId ?? "")));
-				const question = await record.openQuestion();
-				return recorded(record, () => (question ? answer(send, question) : send()));
+					withSent(await callPeer(connection, { ...request, webhook, signal, taskId: task }, facts), along);
+				const ask = async () => {
+					if (options.taskId) return send(taskId(options.taskId));
+					const question = await record.openQuestion();
+					return question ? answer(send, question) : send();
+				};
+				return recorded(record, () => notified(webhook, ask));
 			});
 		},
 
@@ -184,16 +191,29 @@ export function createCalls(parts: CallsParts): Calls {
 /** What a peer made us throw, without what `clean` takes out; then the cause, which holds the same words, goes too. */
 function cleanError(error: unknown, clean: (said: string) => string): unknown {
 	if (!(error instanceof PeerError)) return error;
-	const { peer, state, taskId: task, contextId: context, hint } = error;
+	const { peer, state, taskId: task, contextId: context, hint, refusal } = error;
 	const facts = { peer, state, taskId: task && taskId(clean(task)), contextId: context && contextId(clean(context)) };
 	const message = clean(error.message);
 	const same = message === error.message && facts.taskId === task && facts.contextId === context;
-	return same ? error : new PeerError(message, { ...facts, hint });
+	return same ? error : new PeerError(message, { ...facts, hint, refusal });
 }
 
 /** The reply with what was sent, and what was taken out of it. */
 function withSent(reply: PeerReply, { files, notes }: Outgoing): PeerReply {
 	return files.length === 0 ? reply : { ...reply, sent: files, notes: [...notes, ...reply.notes] };
+}
+
+/** `ask`, whose task the webhook is for when it goes on. */
+async function notified(webhook: NewHook | undefined, ask: () => Promise<PeerReply>): Promise<PeerReply> {
+	try {
+		const reply = await ask();
+		if (reply.running && reply.taskId) webhook?.bind(reply.taskId);
+		else webhook?.end();
+		return reply;
+	} catch (error) {
+		webhook?.end();
+		throw error;
+	}
 }
 
 function limitOf(peer: Peer): number | undefined {

@@ -3,8 +3,10 @@ import type { Connection } from "../bindings/binding.ts";
 import { gatewayHeaders, throughGateway } from "../bindings/gateway/proxy.ts";
 import type { CardWish } from "../bindings/http/cards.ts";
 import { connectHttp, type HttpTarget } from "../bindings/http/client.ts";
+import type { Trusts } from "../bindings/http/tls.ts";
 import { redacting } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
+import { originKey } from "./address.ts";
 import { type Adopt, needsAdoption, notAdopted } from "./adopt.ts";
 import { cardWish } from "./card-wish.ts";
 import { credentialFor, type OwnTokens } from "./credentials.ts";
@@ -22,6 +24,8 @@ export interface OpenOptions {
 	readonly signal: AbortSignal;
 	/** What the operator wrote down of the peer's card. */
 	readonly card?: CardWish | undefined;
+	/** Those in the settings whose certificates hold for it; undefined: nothing was written down. */
+	readonly encrypted?: Peer | undefined;
 	/** Limit of a call in milliseconds, when the caller has one of its own. */
 	readonly timeoutMs?: number | undefined;
 }
@@ -51,7 +55,8 @@ export function createConnect(parts: ConnectParts): Connect {
 		if (needsAdoption(peer, known) && !(await parts.adopt?.(peer, signal))) throw notAdopted(peer);
 		const token = credentialFor(peer, known, own);
 		const card = await cardWish(peer, known);
-		const options = { source: peer.source, signal, timeoutMs, card, ...(token ? { token } : {}) };
+		const encrypted = tlsPeer(peer, known);
+		const options = { source: peer.source, signal, timeoutMs, card, encrypted, ...(token ? { token } : {}) };
 		const { address } = peer;
 		const connection =
 			address.via === "http" ? parts.open.http?.(address, options) : parts.open.mailbox?.(address, options);
@@ -77,6 +82,15 @@ export function createConnect(parts: ConnectParts): Connect {
 	};
 }
 
+/** Whose certificates were written down for `peer`: its own, or those of the configured peer at the same origin. */
+function tlsPeer(peer: Peer, known: readonly Peer[]): Peer | undefined {
+	if (peer.tls !== undefined || peer.source === "config" || peer.address.via !== "http") return peer.tls && peer;
+	const origin = originKey(peer.address.url);
+	return known.find(
+		({ tls, address }) => tls !== undefined && address.via === "http" && originKey(address.url) === origin,
+	);
+}
+
 export interface HttpOptions
 	extends Pick<
 		HttpTarget,
@@ -84,6 +98,8 @@ export interface HttpOptions
 	> {
 	/** Which addresses may be called, by who told us of them. */
 	readonly check: (source: SourceName) => HttpTarget["check"];
+	/** Whose certificates are taken, and what is shown. Default: what Node trusts, and nothing. */
+	readonly trusts?: Trusts;
 }
 
 /** Ours must be the limit that is noticed: it knows what to say about the task. */
@@ -91,11 +107,14 @@ const GRACE_MS = 1_000;
 
 /** Opens peers over HTTP. A session of this machine and a gateway's peer are called where they are, not where a card says. */
 export function openHttp(options: HttpOptions): Open<Extract<Address, { via: "http" }>> {
-	const { check, ...rest } = options;
-	return (address, { token, source, signal, timeoutMs, card }) => {
+	const { check, trusts, ...rest } = options;
+	return async (address, { token, source, signal, timeoutMs, card, encrypted }) => {
 		const limit = timeoutMs ?? address.timeoutMs ?? options.sendTimeoutMs;
+		const local = source === "local" && address.url.protocol === "https:";
+		const trust = local ? await trusts?.local() : await trusts?.of(encrypted?.tls, `a2a.peers.${encrypted?.name}`);
 		const target = {
 			...rest,
+			trust,
 			url: address.url,
 			token,
 			card,

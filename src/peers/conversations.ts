@@ -1,6 +1,6 @@
 /** What was said with peers, one file per context; also which question of a peer is still open, across restarts. */
 import type { Clock } from "../lib/clock.ts";
-import { safeName } from "../lib/files.ts";
+import { privateFolder, safeName } from "../lib/files.ts";
 import { newestFiles } from "../lib/folder.ts";
 import { JsonlFile, readLines } from "../lib/jsonl.ts";
 import { clip, plain } from "../lib/text.ts";
@@ -75,6 +75,7 @@ export function createConversations(dir: string, clock: Clock): Conversations {
 
 	return {
 		async append(turn) {
+			await privateFolder(dir);
 			const file = new JsonlFile(fileOf(turn.contextId), { maxBytes: MAX_BYTES, keep: 1 });
 			const text = clip(plain(turn.text), MAX_TEXT);
 			await file.append({ time: new Date(clock.now()).toISOString(), ...turn, text });

@@ -26,6 +26,8 @@ export interface Homecoming {
 	nudge(task: Pick<Dispatch, "peer" | "taskId">): void;
 	/** The result was read by other means: nobody is told. */
 	forget(task: Pick<Dispatch, "peer" | "taskId">): void;
+	/** The task whose end `error` tells of, for good; undefined when asking again may help. */
+	endedBy(error: unknown): Pick<Dispatch, "peer" | "taskId"> | undefined;
 	/** Those that have not settled, oldest first. */
 	pending(): readonly Dispatch[];
 	/** Calls `listener` for each that settles; the result ends that. */
@@ -70,21 +72,16 @@ function isEnd(error: unknown): error is PeerError {
 	return error.refusal === "TaskNotFoundError" || error.refusal === "MethodNotFoundError";
 }
 
-/** The task whose end `error` tells of, for good; undefined when asking again may help. */
-export function endedBy(error: unknown): Pick<Dispatch, "peer" | "taskId"> | undefined {
-	return isEnd(error) && error.taskId !== undefined ? { peer: error.peer, taskId: error.taskId } : undefined;
-}
-
 interface Entry {
 	readonly dispatch: Dispatch;
 	readonly stop: AbortController;
 	hook?: Hook | undefined;
-	/** The webhook has brought something. */
-	isAlive: boolean;
-	/** News that the peer has not been asked about. */
+	/** What is known of the webhook: it has brought nothing yet, or it has. */
+	hooked?: "silent" | "alive" | undefined;
+	/** There is news that the peer has not been asked about. */
 	isNudged: boolean;
 	/** Ends the pause. */
-	wake?: () => void;
+	wake: () => void;
 	running?: Promise<void>;
 }
 
@@ -94,24 +91,27 @@ export function createHomecoming({ status, hooks, pollMs = () => PAUSE_MS, clock
 	const listeners = new Set<(settled: Settled) => void>();
 	let closed = false;
 
-	/** Waits `ms`, or until there is news or `stop`. */
-	async function rest(entry: Entry, ms: number): Promise<void> {
-		const { signal } = entry.stop;
-		if (ms > 0 && !entry.isNudged && !signal.aborted) {
-			const over = new AbortController();
-			entry.wake = () => over.abort();
-			signal.addEventListener("abort", entry.wake, { once: true });
-			await clock.sleep(ms, over.signal);
-			signal.removeEventListener("abort", entry.wake);
-			delete entry.wake;
-		}
-		entry.isNudged = false;
+	/** From one question to the next, in milliseconds. */
+	function pauseOf({ hooked }: Entry, asked: boolean, failures: number): number {
+		if (failures > 0) return Math.min(PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+		if (hooked === "alive") return Math.max(SELDOM * pollMs(), LEAST_SELDOM_MS);
+		if (asked) return PAUSE_MS;
+		return hooked === "silent" ? SILENT_MS : 0;
 	}
 
-	/** Asks seldom, as long as the webhook does its part. */
-	async function await_(entry: Entry): Promise<void> {
-		if (!entry.hook) return;
-		if (!entry.isAlive) await rest(entry, SILENT_MS);
+	/** Waits until it is time to ask, or there is news. Gives whether there was. */
+	async function turn(entry: Entry, asked: boolean, failures: number): Promise<boolean> {
+		const since = clock.now();
+		while (!entry.isNudged && !entry.stop.signal.aborted) {
+			// What the webhook brings meanwhile changes how long.
+			const left = since + pauseOf(entry, asked, failures) - clock.now();
+			if (left <= 0) return false;
+			const over = new AbortController();
+			entry.wake = () => over.abort();
+			await clock.sleep(left, over.signal);
+		}
+		entry.isNudged = false;
+		return true;
 	}
 
 	/** The end of a dispatch; `undefined` when it was stopped. Never throws. */
@@ -119,37 +119,99 @@ export function createHomecoming({ status, hooks, pollMs = () => PAUSE_MS, clock
 		const { dispatch, stop } = entry;
 		const { agent, peer, taskId, at } = dispatch;
 		const { signal } = stop;
+		let failures = 0;
+		for (let asked = false; ; asked = true) {
+			const nudged = await turn(entry, asked, failures);
+			if (signal.aborted) return undefined;
+			const left = at + OLDEST_MS - clock.now();
+			if (left <= 0) {
+				const text = `${peer}: no result of task ${taskId} within 7 days; it is not waited for.`;
+				return { dispatch, error: new PeerError(text, { peer }) };
+			}
+			// One that has brought nothing by now is not waited for.
+			if (entry.hooked === "silent") entry.hooked = undefined;
+			try {
+				const waitMs = entry.hooked === "alive" ? 0 : Math.min(STRETCH_MS, left);
+				const reply = await status(agent, taskId, { signal, waitMs });
+				if (!reply.running) return { dispatch, reply };
+				// A peer that has told us of an end and does not know of it will soon.
+				failures = nudged && entry.hooked ? failures + 1 : 0;
+			} catch (error) {
+				if (!signal.aborted && isEnd(error)) return { dispatch, error };
+				failures += 1;
+			}
+		}
+	}
+
+	async function run(key: string, entry: Entry): Promise<void> {
+		const settled = await end(entry);
+		if (entry.stop.signal.aborted) return;
+		entry.hook?.end();
+		entries.delete(key);
+		if (settled) for (const listener of listeners) listener(settled);
+		next();
 	}
 
 	function next(): void {
 		let running = 0;
 		for (const [key, entry] of entries) {
-			if (closed || running >= AT_ONCE) return;
+			if (closed) return;
+			// One that only waits for its webhook holds nothing.
+			if (!entry.hooked && ++running > AT_ONCE) continue;
 			entry.running ??= run(key, entry);
-			running += 1;
 		}
 	}
 
+	function attach(entry: Entry, hook: Hook): void {
+		if (entry.hook === hook) return;
+		entry.hook?.end();
+		entry.hook = hook;
+		entry.hooked = "silent";
+		hook.listen((news) => {
+			if (entry.hook !== hook) return;
+			if (news === "alive") entry.hooked = "alive";
+			if (news === "settled") entry.isNudged = true;
+			if (news === "lost") entry.hook = entry.hooked = undefined;
+			entry.wake();
+		});
+	}
+
 	function drop(key: string): void {
-		entries.get(key)?.stop.abort();
+		const entry = entries.get(key);
+		if (!entry) return;
 		entries.delete(key);
+		entry.hook?.end();
+		entry.stop.abort();
+		entry.wake();
 	}
 
 	return {
 		follow(dispatch) {
 			const key = keyOf(dispatch);
-			if (closed || entries.has(key)) return;
-			entries.set(key, { dispatch, stop: new AbortController() });
+			if (closed) return;
+			const stop = new AbortController();
+			const entry = entries.get(key) ?? { dispatch, stop, isNudged: false, wake: () => undefined };
+			entries.set(key, entry);
+			const hook = hooks?.of(dispatch);
+			if (hook) attach(entry, hook);
 			for (const oldest of entries.keys()) {
 				if (entries.size <= MOST) break;
 				drop(oldest);
 			}
 			next();
 		},
+		nudge(task) {
+			const entry = entries.get(keyOf(task));
+			if (!entry) return;
+			entry.isNudged = true;
+			entry.wake();
+		},
 		forget(task) {
 			drop(keyOf(task));
 			next();
 		},
+		endedBy: (error) =>
+			isEnd(error) && error.taskId !== undefined ? { peer: error.peer, taskId: error.taskId } : undefined,
 		pending: () => [...entries.values()].map(({ dispatch }) => dispatch),
 		onSettled(listener) {
 			listeners.add(listener);

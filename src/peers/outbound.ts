@@ -21,6 +21,8 @@ export interface CallOptions {
 	readonly taskId?: string | undefined;
 	/** Returns as soon as the peer has accepted the task. */
 	readonly detached?: boolean | undefined;
+	/** Detached, the peer shall notify us where it can: somebody follows the task. */
+	readonly webhook?: boolean | undefined;
 	/** Our own limit in milliseconds; by default the peer's own, else that of the configuration. */
 	readonly timeoutMs?: number | undefined;
 	/** How many agents have already passed this work on; sent as `pi/hops`. Default 0. */

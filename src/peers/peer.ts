@@ -1,4 +1,5 @@
 /** Whom we can call. Types only. */
+import type { TlsFiles } from "../bindings/http/tls.ts";
 import type { JsonObject } from "../protocol/types.ts";
 
 /** Where we know a peer from. `url`: somebody typed or the model chose a plain URL. */
@@ -38,6 +39,8 @@ export interface Peer {
 	/** Bearer token that the operator wrote down for this peer. Never shown, never logged. */
 	readonly token?: string;
 	readonly card?: CardSettings;
+	/** Files of certificates that the operator wrote down for this peer. */
+	readonly tls?: TlsFiles;
 }
 
 /** A place to find peers. `list` never throws for one bad entry; it leaves it out and says so in the log. */

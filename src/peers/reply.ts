@@ -1,6 +1,6 @@
 /** What came of a call, in the shape that tools, commands and the conversation log share. */
 import { oneLine } from "../lib/text.ts";
-import { A2AError } from "../protocol/errors.ts";
+import { A2AError, type ErrorName } from "../protocol/errors.ts";
 import type { Artifact, ContextId, JsonObject, Part, TaskId, TaskState } from "../protocol/types.ts";
 import type { FileFact } from "./files-out.ts";
 import type { Content } from "./received.ts";
@@ -57,6 +57,8 @@ export interface PeerErrorFacts {
 	readonly contextId?: ContextId | undefined;
 	/** What to do next. One sentence. */
 	readonly hint?: string | undefined;
+	/** The peer's own error, when `cause` is not at hand. */
+	readonly refusal?: ErrorName | undefined;
 	readonly cause?: unknown;
 }
 
@@ -68,6 +70,8 @@ export class PeerError extends Error {
 	readonly taskId: TaskId | undefined;
 	readonly contextId: ContextId | undefined;
 	readonly hint: string | undefined;
+	/** The name of the peer's own error, when it answered with one. */
+	readonly refusal: ErrorName | undefined;
 	constructor(message: string, facts: PeerErrorFacts) {
 		super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
 		this.peer = facts.peer;
@@ -75,6 +79,7 @@ export class PeerError extends Error {
 		this.taskId = facts.taskId;
 		this.contextId = facts.contextId;
 		this.hint = facts.hint;
+		this.refusal = facts.refusal ?? (facts.cause instanceof A2AError ? facts.cause.name : undefined);
 	}
 }
 

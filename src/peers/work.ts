@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import { oneLine } from "../lib/text.ts";
 import { A2AError, type ErrorName } from "../protocol/errors.ts";
 import { isInterrupted, isTerminal } from "../protocol/task.ts";
-import type { ContextId, StreamResponse, Task, TaskId } from "../protocol/types.ts";
+import { type ContextId, eventId, type StreamResponse, type Task, type TaskId } from "../protocol/types.ts";
 import { type Bounds, bounds } from "./bounds.ts";
 import { asPeerError, PeerError, type PeerReply, type Progress } from "./reply.ts";
 import { conclude, fold, isSettled, progressOf, type Seen } from "./seen.ts";
@@ -54,10 +54,17 @@ export function refusesStream(error: unknown): boolean {
 	return error instanceof A2AError && ["UnsupportedOperationError", "MethodNotFoundError"].includes(error.name);
 }
 
-/** Our patience or that of somebody in between ended, or the line did: whether the peer works on is not known. */
+/** Our patience or that of somebody in between ended: whether the peer works on is not known. */
+export function isTimeout(error: unknown): boolean {
+	return error instanceof A2AError && error.name === "PeerTimeoutError";
+}
+
+/** The same, or the line broke, or somebody in between failed after the message had been sent. */
 export function isLost(error: unknown): boolean {
 	if (!(error instanceof A2AError)) return false;
-	return error.name === "PeerTimeoutError" || error.details.metadata?.broken === "stream";
+	const { broken, status = "" } = error.details.metadata ?? {};
+	const failed = error.name === "PeerUnreachableError" && status !== "" && status !== "503";
+	return isTimeout(error) || broken !== undefined || failed;
 }
 
 export class Work {
@@ -65,6 +72,8 @@ export class Work {
 	readonly #began: number;
 	readonly notes: string[] = [];
 	seen: Seen = {};
+	/** Id of the last event that a stream of the task has brought; undefined when it was no event that was last. */
+	#after: string | undefined;
 
 	constructor(parts: WorkParts) {
 		this.#parts = parts;
@@ -100,6 +109,7 @@ export class Work {
 		for await (const item of stream) {
 			items += 1;
 			this.take(answers && items === 1 ? answered(item) : item);
+			this.#after = item[eventId];
 			if (isSettled(this.seen)) break;
 		}
 		signal.throwIfAborted();
@@ -110,11 +120,13 @@ export class Work {
 	async fetch(id: TaskId, signal: AbortSignal): Promise<void> {
 		const { agent, call } = this.#parts.connection;
 		this.take({ task: await agent.request("GetTask", { id }, call(signal)) });
+		this.#after = undefined;
 	}
 
 	/**
 	 * Subscribes where the peer can stream, polls where it cannot, until the work settles or `signal` aborts (then it
-	 * throws). Bears with a few failures in a row; throws the last of them.
+	 * throws). A stream whose events have ids is gone on with after the last of them; else the task is asked for, and the
+	 * stream begins with it. Bears with a few failures in a row; throws the last of them.
 	 */
 	async follow(signal: AbortSignal): Promise<void> {
 		let subscriptions = this.#parts.connection.streaming ? PATIENCE : 0;
@@ -123,29 +135,41 @@ export class Work {
 		while (!isSettled(this.seen)) {
 			const id = this.taskId;
 			if (!id) throw new Error("ended without naming a task or giving an answer");
+			const from = this.#after;
+			const isAsked = from === undefined || subscriptions <= 0;
+			let step: "ask" | "listen" = "ask";
+			let news = 0;
 			try {
-				await this.fetch(id, signal);
+				if (isAsked) await this.fetch(id, signal);
+				failures = 0;
 				// The peer has answered by a message already; its task's state is all that was still to be learned.
 				if (this.seen.message || isSettled(this.seen)) return;
-				if (subscriptions > 0 && (await this.#subscribe(id, signal)) > 1) subscriptions = PATIENCE;
-				else subscriptions -= 1;
-				failures = 0;
+				step = "listen";
+				// The first thing is the task once more, where it was not gone on with.
+				if (subscriptions > 0) news = (await this.#subscribe(id, signal)) - (isAsked ? 1 : 0);
 			} catch (error) {
 				signal.throwIfAborted();
-				if (refusesStream(error) && subscriptions > 0) subscriptions = 0;
-				else if (this.seen.message) return this.note("The state of its task could not be read", error);
-				else if (isFinal(error) || ++failures >= PATIENCE) throw error;
+				if (step === "ask" && this.seen.message) return this.note("The state of its task could not be read", error);
+				if (step === "listen" && refusesStream(error)) subscriptions = 0;
+				else if (isFinal(error)) throw error;
+				else if (step === "ask" && ++failures >= PATIENCE) throw error;
+				if (this.#after === from) this.#after = undefined;
+				else if (this.#after !== undefined) news = 1;
 			}
 			if (isSettled(this.seen)) return;
+			if (step === "listen") subscriptions = news > 0 ? PATIENCE : subscriptions - 1;
+			if (news > 0) pause = FIRST_PAUSE_MS;
 			await this.#parts.clock.sleep(Math.min(pause, this.#parts.pollMs), signal);
 			signal.throwIfAborted();
-			pause *= 2;
+			pause = Math.min(pause * 2, this.#parts.pollMs);
 		}
 	}
 
 	async #subscribe(id: TaskId, signal: AbortSignal): Promise<number> {
 		const { agent, call } = this.#parts.connection;
-		return this.read(agent.stream("SubscribeToTask", { id }, call(signal)), signal);
+		const after = this.#after;
+		const asked = { ...call(signal), ...(after === undefined ? {} : { after }) };
+		return this.read(agent.stream("SubscribeToTask", { id }, asked), signal);
 	}
 
 	/** Looks for the task in the peer's list when the peer could not name it. Never throws; gives whether it is known. */

@@ -46,7 +46,11 @@ export async function server(args: string, { app, say, startServer, refresh }: C
 		await startServer();
 		say(serverText(app.server.status()));
 	} else if (word === "stop") {
-		const { running } = app.server.status();
+		const { running, inFlight } = app.server.status();
+		const { drainSec } = app.loaded.config;
+		if (inFlight > 0 && drainSec > 0) {
+			say(`Running tasks get up to ${drainSec} s to end, new ones are refused. Enter it again to end them now.`);
+		}
 		await app.server.stop();
 		say(running ? "A2A server stopped." : "The A2A server is not running.");
 	} else if (word === "status") {

@@ -118,8 +118,11 @@ export function progressText(peer: string, progress: Progress): string {
 /** The members of a `PeerError`, wherever the class came from. */
 type Failure = Error & Partial<Pick<PeerError, "peer" | "state" | "taskId" | "contextId" | "hint">>;
 
-/** The one text a failed call gives: state and ids, the reason, what to do next. No stack, no pages of details. */
-export function failureText(agent: string, error: unknown): string {
+/**
+ * The one text a failed call gives: state and ids, the reason, what to do next. No stack, no pages of details. With a
+ * `nonce` the reason, which may be the peer's own words, is framed as a reply is.
+ */
+export function failureText(agent: string, error: unknown, nonce?: string): string {
 	if (!(error instanceof Error)) return `[A2A → ${oneLine(agent, 120)} · failed]\n${oneLine(String(error), 400)}`;
 	const failure = error as Failure;
 	const line = headline({
@@ -130,7 +133,9 @@ export function failureText(agent: string, error: unknown): string {
 	});
 	return [
 		line,
-		clip(plain(error.message).trim(), LONGEST_REASON),
+		nonce === undefined
+			? clip(plain(error.message).trim(), LONGEST_REASON)
+			: framed(agent, error.message.trim(), nonce, LONGEST_REASON),
 		failure.hint ? `Next: ${oneLine(failure.hint, 400)}` : "",
 	]
 		.filter(Boolean)

@@ -1,16 +1,20 @@
 /** How much one task may use: counted from what the host reports, and ended for everybody to see. */
 import type { PeerPolicy } from "../guard/peer-policy.ts";
+import { remember } from "../lib/bounded.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Meter } from "./session-usage.ts";
 
 /** What a task has used in its turns so far. */
-export interface Spent {
+interface Spent {
 	turns: number;
 	tokens: number;
 	ms: number;
 }
 
-export const nothingSpent = (): Spent => ({ turns: 0, tokens: 0, ms: 0 });
+type Limits = Pick<PeerPolicy, "maxTurns" | "maxSeconds" | "maxTokens">;
+
+/** Tasks of which is remembered what they have used; those that wait for an answer are among them. */
+const COUNTED = 2_000;
 
 export interface Budget {
 	/** Aborts when it is used up. */
@@ -19,16 +23,12 @@ export interface Budget {
 	reason(): string | undefined;
 	/** The next event of the session. */
 	on(event: object): void;
-	/** The turn has ended: what it took is added to `spent`. */
+	/** The turn has ended: the time that it took is counted. */
 	close(): void;
 }
 
-/** The budget of one turn of a task that has `spent` so much before. */
-export function budget(
-	{ maxTurns, maxSeconds, maxTokens }: Pick<PeerPolicy, "maxTurns" | "maxSeconds" | "maxTokens">,
-	spent: Spent,
-	clock: Clock,
-): Budget {
+/** The budget of one turn of a task that has `spent` so much before; it goes on counting there. */
+function budget({ maxTurns, maxSeconds, maxTokens }: Limits, spent: Spent, clock: Clock): Budget {
 	const over = new AbortController();
 	const began = clock.now();
 	let reason: string | undefined;
@@ -64,5 +64,15 @@ export function budget(
 			cancel();
 			spent.ms += clock.now() - began;
 		},
+	};
+}
+
+/** Gives the budget of each turn; the turns of one task share what it may use. */
+export function budgets(clock: Clock): (taskId: string, limits: Limits) => Budget {
+	const spending = new Map<string, Spent>();
+	return (taskId, limits) => {
+		const spent = spending.get(taskId) ?? { turns: 0, tokens: 0, ms: 0 };
+		remember(spending, taskId, spent, COUNTED);
+		return budget(limits, spent, clock);
 	};
 }

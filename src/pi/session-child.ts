@@ -59,6 +59,8 @@ export interface ChildOptions {
 	readonly policy: PolicyGate;
 	/** Why no tool may start any more; undefined while they may. */
 	readonly closedTo: () => string | undefined;
+	/** Told of each tool that is about to start, by the id of its call. */
+	readonly onTool?: (id: string) => void;
 	readonly signal: AbortSignal;
 	readonly clock: Clock;
 	readonly log: Log;
@@ -83,13 +85,14 @@ async function loaderOf(options: ChildOptions, settingsManager: SettingsManager)
 		const limited = limiter(pi, limitsOf(options));
 		// A bash that an extension of the user brings, to run commands elsewhere, comes before this one.
 		pi.registerTool(shellTool(cwd, settingsManager));
-		pi.on("tool_call", async ({ toolName, input }) => {
+		pi.on("tool_call", async ({ toolName, toolCallId, input }) => {
 			// Asked again at the call: an extension may switch tools on later.
 			const reason =
 				closedTo() ??
 				(mayUse(options, toolName) ? limited(toolName) : "This tool is off for tasks from outside.") ??
 				(await policy.permit(toolName, input)) ??
 				closedTo();
+			if (reason === undefined) options.onTool?.(toolCallId);
 			return reason === undefined ? undefined : { block: true, reason };
 		});
 	};

@@ -3,12 +3,13 @@
  * that finds the file of a conversation after a restart. What a caller chose (its context id) stands in the index only,
  * never in a file name.
  */
-import { appendFileSync, readFileSync } from "node:fs";
-import { chmod, lstat, mkdir, open, rm, writeFile } from "node:fs/promises";
+import { appendFileSync } from "node:fs";
+import { appendFile, lstat, open, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { CURRENT_SESSION_VERSION, SessionManager, VERSION } from "@mariozechner/pi-coding-agent";
+import { bornAt } from "../lib/claim.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { withLock, writeText } from "../lib/files.ts";
+import { privateFolder, withLock, writeText } from "../lib/files.ts";
 import { newestFiles } from "../lib/folder.ts";
 import { newId } from "../lib/ids.ts";
 import { JsonlFile, readLines } from "../lib/jsonl.ts";
@@ -37,16 +38,6 @@ const DAY_MS = 86_400_000;
 const folderOf = (agentDir: string) => join(agentDir, "a2a_sessions");
 /** Hidden, so that a tool that lists the sessions of the folder does not take it for one. */
 const indexOf = (agentDir: string) => join(folderOf(agentDir), ".conversations");
-
-/** Tells a process from a later one that was given the same number. */
-function bornAt(pid: number): string {
-	try {
-		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-		return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
-	} catch {
-		return ""; // not Linux, or gone
-	}
-}
 
 function isClaim(value: unknown): value is Claim {
 	const { caller, context, workspace, file, pid, born } = (value ?? {}) as { readonly [key in keyof Claim]?: unknown };
@@ -84,14 +75,6 @@ async function claims(agentDir: string): Promise<Claim[]> {
 	return (await readLines(indexOf(agentDir))).filter(isClaim);
 }
 
-/** Sees to it that the folder is there and nobody else's to read. */
-async function privateFolder(agentDir: string): Promise<string> {
-	const folder = folderOf(agentDir);
-	await mkdir(folder, { recursive: true, mode: 0o700 });
-	await chmod(folder, 0o700);
-	return folder;
-}
-
 /**
  * A new session file named after the task, with its first line. It is there before the work begins, so a worker that
  * is killed leaves what it was asked; and it is created by us, because Pi would make it readable for all.
@@ -118,6 +101,26 @@ function openFile(path: string, folder: string, cwd: string): SessionManager {
 	return manager;
 }
 
+/** The last claim of a conversation, and its file when that can be gone on with. */
+async function found(agentDir: string, key: ConversationKey): Promise<{ last?: Claim; path?: string }> {
+	const last = (await claims(agentDir)).findLast((claim) => isSame(claim, key));
+	if (!last) return {};
+	const path = join(folderOf(agentDir), last.file);
+	return !isTaken(last) && (await isSession(path)) ? { last, path } : { last };
+}
+
+/** Ends a line that a crash cut short, so that the next one is not lost with it. */
+async function mendEnd(path: string): Promise<void> {
+	const text = await readFile(path);
+	if (text.length > 0 && text.at(-1) !== 0x0a) await appendFile(path, "\n");
+}
+
+/** The entries of a conversation's transcript, oldest first; undefined when there is none that can be gone on with. */
+export async function readTranscript(agentDir: string, key: ConversationKey): Promise<readonly unknown[] | undefined> {
+	const { path } = await found(agentDir, key);
+	return path === undefined ? undefined : readLines(path);
+}
+
 /**
  * The session of a conversation: its own file of earlier turns, or a new one named after `taskId`. Claims the file for
  * this process. A file that another live host has claimed, or that is no session any more, is left alone.
@@ -128,11 +131,12 @@ export async function openTranscript(
 	taskId: string,
 	clock: Clock = systemClock,
 ): Promise<{ readonly manager: SessionManager; readonly resumed: boolean }> {
-	const folder = await privateFolder(agentDir);
+	const folder = folderOf(agentDir);
+	await privateFolder(folder);
 	return withLock(indexOf(agentDir), async () => {
-		const last = (await claims(agentDir)).findLast((claim) => isSame(claim, key));
-		const known = last && !isTaken(last) ? join(folder, last.file) : undefined;
-		const resumed = known !== undefined && (await isSession(known));
+		const { last, path: known } = await found(agentDir, key);
+		const resumed = known !== undefined;
+		if (resumed) await mendEnd(known);
 		const path = resumed ? known : await create(folder, taskId, key.workspace, clock);
 		const claim: Claim = { ...key, file: basename(path), pid: process.pid, born: bornAt(process.pid) };
 		if (last?.file !== claim.file || last.pid !== claim.pid || last.born !== claim.born) {

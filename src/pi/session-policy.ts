@@ -41,8 +41,8 @@ export interface PolicyGate {
 	offers(tool: string): boolean;
 	/** Why a call may not be made; `undefined` when it may. Asks the user of the host where the policy says so. */
 	permit(tool: string, input: Input): Promise<string | undefined>;
-	/** What the host's user should know when the turn ends: files that load later have changed. Never rejects. */
-	remarks(): Promise<readonly RunEvent[]>;
+	/** Which files that load later have changed, in a line; asked when the turn has ended. Never rejects. */
+	changed(): Promise<string | undefined>;
 	/** The ending of the turn: one that only explains a refusal is no success. */
 	ending(event: RunEvent): RunEvent;
 }
@@ -98,7 +98,8 @@ export function policyGate(parts: PolicyParts): PolicyGate {
 		const cancel = clock.after(ASK_MS, () => over.abort());
 		const both = AbortSignal.any([signal, over.signal]);
 		const who = caller.label === caller.id ? caller.id : `${caller.label} (${caller.id})`;
-		say(note("waiting", `for the user of this host to allow ${oneLine(call, 160)}`));
+		const detail = `for the user of this host to allow ${oneLine(call, 160)}`;
+		say({ type: "activity", activity: { type: "note", name: "waiting", detail } });
 		const question = `${who} wants more than its policy (${describePolicy(policy)}) allows: ${what}.\n${call}\nAllow it once?`;
 		try {
 			const allowed = await Promise.race([confirm(question, both), aborted(both)]);
@@ -118,22 +119,24 @@ export function policyGate(parts: PolicyParts): PolicyGate {
 			const call = callText(tool, input);
 			const why = what === undefined ? undefined : await ask(call, what);
 			if (what === undefined || why === undefined) {
-				if (what !== undefined) say(note("allowed", `by the user of this host: ${oneLine(call, 160)}`));
+				const detail = `allowed by the user of this host: ${oneLine(call, 160)}`;
+				if (what !== undefined) say({ type: "activity", activity: { type: "allowed", name: tool, detail } });
 				last = undefined;
 				if (watched(tool)) await watch.begin();
 				return undefined;
 			}
 			const reason = `The policy of this agent for ${caller.id} does not allow ${what}${why && `, and ${why}`}.`;
 			last = { call: oneLine(call, 160), reason };
-			say({ type: "activity", activity: { type: "refused", name: tool, detail: reason } });
+			const detail = `${reason} It was: ${last.call}`;
+			say({ type: "activity", activity: { type: "refused", name: tool, detail } });
 			return `${reason} Do what you can without it, or say that it is needed; do not try another way around.`;
 		},
-		async remarks() {
+		async changed() {
 			const changed = await watch.changes();
-			if (changed.length === 0) return [];
+			if (changed.length === 0) return undefined;
 			const more = changed.length > MOST_NAMED ? ` and ${changed.length - MOST_NAMED} more` : "";
-			const detail = `what loads into this host or its programs changed while the task ran: ${changed.slice(0, MOST_NAMED).join(", ")}${more}`;
-			return [{ type: "activity", activity: { type: "changed", name: "files", detail } }];
+			const named = changed.slice(0, MOST_NAMED).join(", ");
+			return `what loads into this host or its programs changed while the task ran: ${named}${more}`;
 		},
 		ending(event) {
 			if (event.type !== "completed" || !last) return event;
@@ -146,8 +149,3 @@ export function policyGate(parts: PolicyParts): PolicyGate {
 		},
 	};
 }
-
-const note = (name: string, detail: string): RunEvent => ({
-	type: "activity",
-	activity: { type: "note", name, detail },
-});

@@ -3,7 +3,7 @@
  * command writes, but before it loads the user of the host can know.
  */
 import { lstat, readdir } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join, relative, sep } from "node:path";
 import { LOADING, type Places } from "./protected-paths.ts";
 
 export interface Watch {
@@ -55,7 +55,7 @@ export function watchLoaded({ workspace, agentDir }: Places): Watch {
 			const paths = [...new Set([...then.keys(), ...marks.keys()])];
 			return paths
 				.filter((path) => then.get(path) !== marks.get(path))
-				.map((path) => (path.startsWith(agentDir) ? path : relative(workspace, path)));
+				.map((path) => (path.startsWith(agentDir + sep) ? path : relative(workspace, path)));
 		},
 	};
 }

@@ -5,25 +5,25 @@
  * A session lives for one turn, so what its extensions started ends with it; what stays is its history, in a file or,
  * without transcripts, in memory.
  */
-import { SessionManager, type ToolDefinition } from "@mariozechner/pi-coding-agent";
+import type { ToolDefinition } from "@mariozechner/pi-coding-agent";
 import type { FileLimits } from "../agent/content.ts";
 import type { RunEvent, Runner, Turn } from "../agent/runner.ts";
 import { framePrompt } from "../guard/inbound.ts";
 import { type PeerPolicy, policyFor, toolsOf } from "../guard/peer-policy.ts";
-import { remember } from "../lib/bounded.ts";
 import { Channel } from "../lib/channel.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
+import { attempt, type Log } from "../lib/log.ts";
 import { dispatchLabel } from "../lib/text.ts";
 import { accepted } from "../protocol/accepted.ts";
 import { toolsNamed } from "../tool-names.ts";
 import { ASK, askTool } from "./child-tools.ts";
 import type { PiHost } from "./host.ts";
+import { goOn, leftOf, markTool, markTurn } from "./session-again.ts";
 import { ATTACH, attachTool } from "./session-attach.ts";
-import { budget, nothingSpent, type Spent } from "./session-budget.ts";
+import { budgets } from "./session-budget.ts";
 import { openChild } from "./session-child.ts";
+import { createConversations } from "./session-conversations.ts";
 import { drive } from "./session-drive.ts";
-import { type ConversationKey, isIntact, openTranscript } from "./session-files.ts";
 import { receive, taskFolder } from "./session-inbox.ts";
 import { policyGate, readableOf } from "./session-policy.ts";
 import { reasonOf } from "./session-reason.ts";
@@ -54,10 +54,6 @@ export interface RunnerParts {
 	readonly confirm?: (question: string, signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Histories held in memory: files can be read again, what has no file is forgotten beyond the limit. */
-const HELD = { file: 16, memory: 200 };
-/** Tasks of which is remembered what they have used; those that wait for an answer are among them. */
-const COUNTED = 2_000;
 /** How long a run may take to stop before its task no longer waits for it; it is given back all the same. */
 const STOP_MS = 2_000;
 
@@ -70,23 +66,17 @@ function mayRead({ flags, activeTools }: PiHost, policy: PeerPolicy): boolean {
 	return (!flags.choosesTools || reads(activeTools())) && reads(toolsOf(policy) ?? ["read"]);
 }
 
-/** A conversation of this process. */
-interface Conversation {
-	readonly key: ConversationKey;
-	/** Its history, once it has one. */
-	manager?: SessionManager;
-	/** Ends when the last turn has been given back. Never rejects. */
-	last: Promise<void>;
-	/** Turns that run or wait. */
-	turns: number;
-}
-
 /** A `Runner` over the sessions of the live host. One for each session of the host: it is closed with it. */
 export function piRunner(parts: RunnerParts): Runner {
 	const { host, agentDir, log, clock = systemClock } = parts;
 	const policyOf = parts.policyOf ?? ((id) => policyFor(id, {}));
-	const conversations = new Map<string, Conversation>();
-	const spending = new Map<string, Spent>();
+	const conversations = createConversations({
+		agentDir,
+		transcripts: parts.transcripts,
+		workspaceOf: (callerId) => policyOf(callerId).workspace ?? parts.workspace,
+		clock,
+	});
+	const budgetOf = budgets(clock);
 	/** What runs, and how to stop it. */
 	const running = new Map<Promise<void>, AbortController>();
 	/** By workspace. */
@@ -106,43 +96,13 @@ export function piRunner(parts: RunnerParts): Runner {
 		});
 	}
 
-	function conversationOf({ caller, contextId }: Turn): Conversation {
-		const name = JSON.stringify([caller.id, contextId]);
-		const found = conversations.get(name);
-		const { workspace = parts.workspace } = policyOf(caller.id);
-		const key = { caller: caller.id, context: contextId, workspace };
-		const conversation = found ?? { key, last: Promise.resolve(), turns: 0 };
-		// The newest last; the oldest that is idle goes when there are too many.
-		conversations.delete(name);
-		conversations.set(name, conversation);
-		const limit = parts.transcripts ? HELD.file : HELD.memory;
-		for (const [other, { turns }] of conversations) {
-			if (conversations.size <= limit) break;
-			if (turns === 0 && other !== name) conversations.delete(other);
-		}
-		return conversation;
-	}
-
-	async function historyOf(
-		conversation: Conversation,
-		turn: Turn,
-	): Promise<{ manager: SessionManager; resumed: boolean }> {
-		const { manager, key } = conversation;
-		if (manager && (await isIntact(manager))) return { manager, resumed: true };
-		const opened = parts.transcripts
-			? await openTranscript(agentDir, key, turn.taskId, clock)
-			: { manager: SessionManager.inMemory(key.workspace), resumed: false };
-		conversation.manager = opened.manager;
-		return opened;
-	}
-
 	async function serve(
 		turn: Turn,
 		signal: AbortSignal,
 		say: (event: RunEvent) => void,
 		settled: () => void,
 	): Promise<void> {
-		const conversation = conversationOf(turn);
+		const conversation = conversations.of(turn);
 		const { workspace } = conversation.key;
 		// Pi itself would find out at the first tool call only, and tell the model instead of the caller.
 		if (!(await isFolder(workspace))) throw new Error("The workspace of this agent is missing.");
@@ -164,7 +124,7 @@ export function piRunner(parts: RunnerParts): Runner {
 				say({ type: "artifact", artifact });
 			},
 		});
-		const { manager, resumed } = await historyOf(conversation, turn);
+		const { manager, resumed } = await conversations.history(conversation, turn);
 		const found = await loaded(workspace);
 		const free = [ASK, ATTACH];
 		const gate = policyGate({
@@ -177,9 +137,7 @@ export function piRunner(parts: RunnerParts): Runner {
 			signal,
 			clock,
 		});
-		const spent = spending.get(turn.taskId) ?? nothingSpent();
-		remember(spending, turn.taskId, spent, COUNTED);
-		const left = budget(policy, spent, clock);
+		const left = budgetOf(turn.taskId, policy);
 		const child = await openChild({
 			host,
 			resources: found,
@@ -199,6 +157,7 @@ export function piRunner(parts: RunnerParts): Runner {
 				if (signal.aborted || left.signal.aborted) return left.reason() ?? "The task was stopped.";
 				return asked === undefined ? undefined : "The caller has been asked; end your turn and wait for the answer.";
 			},
+			onTool: (id) => markTool(manager, id),
 			signal,
 			clock,
 			log,
@@ -208,11 +167,19 @@ export function piRunner(parts: RunnerParts): Runner {
 			const meter = new Meter();
 			const began = clock.now();
 			const { label: peer } = turn.caller;
-			const text = framePrompt(turn.message, { peer, label: dispatchLabel(turn.taskId), files, accepts: modes });
-			const { error } = await drive(
-				child,
-				{ text, images },
-				{
+			const cut = turn.afterCrash ? leftOf(manager.getEntries(), turn.taskId) : undefined;
+			const again = cut?.begun && cut.message === turn.message.messageId ? cut : undefined;
+			if (!again) markTurn(manager, turn);
+			asked = again?.asked;
+			attached = again?.attached ?? false;
+			// What it had said counts as said in this turn.
+			for (const message of again?.said ?? []) reply.on({ type: "message_end", message }).forEach(say);
+			const framed = { peer, label: dispatchLabel(turn.taskId), files, accepts: modes };
+			const prompt = again
+				? { text: goOn(turn.taskId), images: [] }
+				: { text: framePrompt(turn.message, framed), images };
+			const run = () =>
+				drive(child, prompt, {
 					onEvent(event) {
 						meter.on(event);
 						left.on(event);
@@ -221,12 +188,16 @@ export function piRunner(parts: RunnerParts): Runner {
 					signal: AbortSignal.any([signal, left.signal]),
 					clock,
 					log,
-				},
-			);
+				});
+			const { error } = again?.done ? {} : await run();
 			const usage = meter.total(clock.now() - began);
 			if (usage) say({ type: "usage", usage });
 			const reason = left.reason();
-			(await gate.remarks()).forEach(say);
+			const changed = await gate.changed();
+			// Nobody reads the events of a task that was stopped.
+			if (changed !== undefined && signal.aborted) log.warn(`Task ${turn.taskId}: ${changed}`);
+			else if (changed !== undefined)
+				say({ type: "activity", activity: { type: "changed", name: "files", detail: changed } });
 			if (!signal.aborted) {
 				if (reason !== undefined) say({ type: "failed", reason });
 				else say(gate.ending(reply.end({ error, asked, attached })));
@@ -241,7 +212,7 @@ export function piRunner(parts: RunnerParts): Runner {
 
 	/** Runs the turn behind the last one of its conversation. Never rejects. */
 	async function work(turn: Turn, signal: AbortSignal, channel: Channel<RunEvent>): Promise<void> {
-		const conversation = conversationOf(turn);
+		const conversation = conversations.of(turn);
 		conversation.turns += 1;
 		const before = conversation.last;
 		let done: () => void = () => undefined;
@@ -290,6 +261,10 @@ export function piRunner(parts: RunnerParts): Runner {
 				turn.signal.removeEventListener("abort", over);
 				stop.abort(); // the reader has left, or all is said
 			}
+		},
+		async resumable(turn) {
+			const entries = await attempt("read a transcript", () => conversations.entries(turn), log);
+			return entries !== undefined && leftOf(entries, turn.taskId)?.unsure !== true;
 		},
 		async close() {
 			closed = true;

@@ -1,5 +1,6 @@
 /** Results that come home: dispatches are kept in the session that made them, and that session is told of their end. */
 import type { ExtensionAPI, ExtensionContext } from "@mariozechner/pi-coding-agent";
+import { redact } from "../guard/redact.ts";
 import { attempt, type Log } from "../lib/log.ts";
 import { dispatchLabel, oneLine } from "../lib/text.ts";
 import type { Dispatch, Homecoming, Settled } from "../peers/homecoming.ts";
@@ -21,10 +22,17 @@ const LONGEST = 2_000;
 
 /** What a tool does about dispatches of its session. */
 export interface Dispatches {
-	/** `agent`, as it was called, has accepted a task. */
-	sent(agent: string, reply: PeerReply): void;
+	/** What is dispatched is followed. */
+	readonly followed: boolean;
+	/**
+	 * What came of a call of `agent`, as it was called. A task that goes on is a dispatch when it was meant as one
+	 * (`detached`), or was one before: its question has been answered.
+	 */
+	sent(agent: string, reply: PeerReply, detached: boolean): void;
 	/** The model has read how a task stands. */
 	read(reply: PeerReply): void;
+	/** The model has read why there is no result. */
+	failed(error: unknown): void;
 	pending(): readonly Dispatch[];
 }
 
@@ -44,19 +52,22 @@ export interface SettledParts {
 const isText = (value: unknown): value is string =>
 	typeof value === "string" && value !== "" && value.length <= LONGEST;
 
-/** The dispatches of session `id` that nobody was told of, from its entries. Anything else is left out. */
-export function openDispatches(entries: readonly unknown[], id: string): Dispatch[] {
+const keyOf = ({ peer, taskId }: Pick<Dispatch, "peer" | "taskId">): string => JSON.stringify([peer, taskId]);
+
+/** The dispatches of session `id` that nobody was told of, from its entries; `known` gets the keys of all that there were. */
+export function openDispatches(entries: readonly unknown[], id: string, known = new Set<string>()): Dispatch[] {
 	const open = new Map<string, Dispatch>();
 	for (const entry of entries) {
 		const { type, customType, data } = (entry ?? {}) as Record<string, unknown>;
 		if (type !== "custom") continue;
 		const { agent, peer, taskId, at, session } = (data ?? {}) as Record<string, unknown>;
 		if (!isText(peer) || !isText(taskId)) continue;
-		const key = JSON.stringify([peer, taskId]);
+		const key = keyOf({ peer, taskId });
 		if (customType === TOLD) open.delete(key);
 		// A fork has the entries of the session that it was made from, but did not ask.
 		if (customType !== SENT || session !== id || !isText(agent) || typeof at !== "number") continue;
 		open.set(key, { agent, peer, taskId, at });
+		known.add(key);
 	}
 	return [...open.values()];
 }
@@ -104,7 +115,8 @@ export function bringHome(parts: SettledParts): readonly [Dispatches, () => void
 			screen.notify(row.text, row.kind === "failed" ? "warning" : "info");
 		}
 		if (wanted !== "wake") return;
-		const text = "reply" in settled ? replyText(agent, settled.reply, newMark()) : failureText(agent, settled.error);
+		const text =
+			"reply" in settled ? replyText(agent, settled.reply, newMark()) : failureText(agent, settled.error, newMark());
 		const message = { customType: RESULT, content: `A dispatch of yours has settled.\n${text}`, display: true };
 		// Idle, it begins a turn; in mid-turn it waits for its end and never steers it.
 		const wake = () => pi.sendMessage(message, { triggerTurn: true, deliverAs: "followUp" });
@@ -112,21 +124,37 @@ export function bringHome(parts: SettledParts): readonly [Dispatches, () => void
 	}
 
 	const stop = homecoming.onSettled((settled) => void attempt("tell of a result", () => tell(settled), log));
-	if (followed) {
-		for (const dispatch of openDispatches(sessions.getEntries(), sessions.getSessionId())) homecoming.follow(dispatch);
+	const known = new Set<string>();
+	const open = openDispatches(sessions.getEntries(), sessions.getSessionId(), known);
+	if (followed) for (const dispatch of open) homecoming.follow(dispatch);
+
+	function wasRead(task: Pick<Dispatch, "peer" | "taskId">): void {
+		if (!homecoming.pending().some((each) => keyOf(each) === keyOf(task))) return;
+		homecoming.forget(task);
+		write(TOLD, { peer: task.peer, taskId: task.taskId });
 	}
+	const read: Dispatches["read"] = ({ peer, taskId, running }) => {
+		if (!running && taskId !== undefined) wasRead({ peer, taskId });
+	};
 	const dispatches: Dispatches = {
-		sent(agent, { peer, taskId }) {
-			if (taskId === undefined) return;
+		followed,
+		sent(agent, reply, detached) {
+			const { peer, taskId, running } = reply;
+			if (taskId === undefined || !running) return read(reply);
+			const key = keyOf({ peer, taskId });
+			if (!detached && !known.has(key)) return;
+			known.add(key);
 			const dispatch = { agent, peer, taskId, at: clock.now() };
-			write(SENT, { ...dispatch, session: sessions.getSessionId() });
+			// A URL with a secret in it is kept in no file; what was sent there is followed as long as this process runs.
+			if ([agent, peer].every((text) => redact(text) === text)) {
+				write(SENT, { ...dispatch, session: sessions.getSessionId() });
+			}
 			if (followed) homecoming.follow(dispatch);
 		},
-		read({ peer, taskId, running }) {
-			if (running || taskId === undefined) return;
-			if (!homecoming.pending().some((each) => each.peer === peer && each.taskId === taskId)) return;
-			homecoming.forget({ peer, taskId });
-			write(TOLD, { peer, taskId });
+		read,
+		failed(error) {
+			const task = homecoming.endedBy(error);
+			if (task) wasRead(task);
 		},
 		pending: homecoming.pending,
 	};

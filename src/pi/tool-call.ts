@@ -112,26 +112,32 @@ export async function call(args: ToolArgs<"a2a_call">, setting: ToolSetting): Pr
 			detached,
 			contextId,
 			trace,
+			webhook: setting.dispatches?.followed === true,
 			...(paths.length > 0 ? { files: { paths, from, within } } : {}),
 			...(args.data === undefined ? {} : { data: jsonIn(args.data) }),
 			onProgress: (now) => progress(args.agent, now),
 		}),
 	);
-	if (detached && reply.running) setting.dispatches?.sent(args.agent.trim(), reply);
+	setting.dispatches?.sent(args.agent.trim(), reply, detached);
 	return result(replyText(args.agent, reply, newMark(), detached), replyDetails(reply));
 }
 
 /** Asks how a task stands, or waits for it. */
 export async function status(args: ToolArgs<"a2a_status">, setting: ToolSetting): Promise<ToolResult> {
 	const progress = progressTo(setting.onUpdate, setting.clock);
-	const reply = await orFail(args.agent, () =>
-		setting.outbound.status(args.agent.trim(), args.task_id.trim(), {
-			signal: setting.signal,
-			trace: setting.trace,
-			waitMs: Math.max(0, args.wait_seconds ?? 0) * 1000,
-			onProgress: (now) => progress(args.agent, now),
-		}),
-	);
+	const reply = await orFail(args.agent, async () => {
+		try {
+			return await setting.outbound.status(args.agent.trim(), args.task_id.trim(), {
+				signal: setting.signal,
+				trace: setting.trace,
+				waitMs: Math.max(0, args.wait_seconds ?? 0) * 1000,
+				onProgress: (now) => progress(args.agent, now),
+			});
+		} catch (error) {
+			setting.dispatches?.failed(error);
+			throw error;
+		}
+	});
 	setting.dispatches?.read(reply);
 	return result(replyText(args.agent, reply, newMark()), replyDetails(reply));
 }

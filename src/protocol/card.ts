@@ -2,6 +2,26 @@
 import type { AgentCard, AgentExtension, AgentInterface, AgentSkill, JsonObject } from "./types.ts";
 import { majorMinor, type ProtocolVersion } from "./version.ts";
 
+/** Identifies the promise that a message sent again is the same message (§3.3.1 leaves that to the agent). */
+const SAFE_RETRY = "https://github.com/bacnh85/pi-extensions/pi-a2a/safe-retry/v1";
+
+/** That promise, as it stands on a card. */
+export const SAFE_RETRY_EXTENSION: AgentExtension = {
+	uri: SAFE_RETRY,
+	description:
+		"The same messageId from the same caller with the same content gives the same task: it may be sent again.",
+};
+
+/** The extensions on a card that our client understands, for its requests to ask for (§3.2.6). */
+export function knownExtensions(card: AgentCard | undefined): readonly string[] {
+	return retriesSafely(card) ? [SAFE_RETRY] : [];
+}
+
+/** Whether an agent with this card does a message's work once, however often it arrives. */
+export function retriesSafely(card: AgentCard | undefined): boolean {
+	return card?.capabilities.extensions?.some(({ uri }) => uri === SAFE_RETRY) ?? false;
+}
+
 /** What the host knows of itself, from which its card is made. */
 export interface CardFacts {
 	readonly name: string;
@@ -104,11 +124,8 @@ function usable({ url, protocolBinding, protocolVersion, tenant }: AgentInterfac
 	if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) return undefined;
 	const binding = protocolBinding.toUpperCase();
 	const version = majorMinor(protocolVersion);
-	const rest = tenant ? { tenant } : {};
-	if (binding === "JSONRPC" && (version === "1.0" || version === "0.3")) return { url, binding, version, ...rest };
-	// The paths of 0.3's HTTP+JSON are others; whoever serves them serves JSON-RPC as well.
-	if (binding === "HTTP+JSON" && version === "1.0") return { url, binding, version, ...rest };
-	return undefined;
+	if ((binding !== "JSONRPC" && binding !== "HTTP+JSON") || (version !== "1.0" && version !== "0.3")) return undefined;
+	return { url, binding, version, ...(tenant ? { tenant } : {}) };
 }
 
 /**

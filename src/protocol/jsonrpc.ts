@@ -118,16 +118,18 @@ function peerError(error: Readonly<Record<string, unknown>>): A2AError {
 /**
  * The result in a reply, or in one event of a stream. Throws the peer's error (its code in `details.metadata.code`),
  * or `InvalidAgentResponseError` when the envelope is not the one of a reply to the request `id`. Only an error may
- * come with the id null: a peer that could not read the request has no other.
+ * come with the id null: a peer that could not read the request has no other. `isVoid`: the operation has no result;
+ * 0.3 answers such a one with null, which the official Python SDK leaves out.
  */
-export function readReply(value: unknown, id: RpcId): unknown {
+export function readReply(value: unknown, id: RpcId, isVoid = false): unknown {
 	if (!isObject(value)) throw malformed("it is no object");
 	if (value.jsonrpc !== "2.0") throw malformed('it lacks jsonrpc: "2.0"');
 	const failed = isObject(value.error);
 	if (value.id !== id && !(failed && (value.id === null || value.id === undefined)))
 		throw malformed("its id is not that of the request");
 	if (isObject(value.error)) throw peerError(value.error);
-	// null is a result (0.3 answers a deletion with it), absence is none.
+	// null is a result, absence is none.
+	if (value.result === undefined && isVoid) return null;
 	if (value.result === undefined) throw malformed("it has neither a result nor an error");
 	if (isDeeperThan(value.result, MAX_DEPTH)) throw malformed(`its result is nested more than ${MAX_DEPTH} levels deep`);
 	return value.result;

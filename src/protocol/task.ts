@@ -7,7 +7,7 @@ import type { Artifact, JsonObject, Message, Part, StreamResponse, Task, TaskSta
 
 /** What the agent behind a task is doing, for people on the host; peers see it as a status update. */
 export interface Activity {
-	readonly type: "tool" | "tool-end" | "refused" | "changed" | "note" | "retry" | "compaction" | "queued";
+	readonly type: "tool" | "tool-end" | "refused" | "allowed" | "changed" | "note" | "retry" | "compaction" | "queued";
 	/** Tool name, or what happened in a word. */
 	readonly name: string;
 	/** One clean line: the command, the path, the reason. */

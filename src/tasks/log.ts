@@ -134,6 +134,15 @@ export class TaskLog {
 		return /^\d{1,15}$/.test(number) ? this.#past?.after(Number(number)) : undefined;
 	}
 
+	/** Whether something of that artifact came after the latest message of the caller, as far as that is remembered. */
+	written(artifactId: string): boolean {
+		return (
+			this.#past
+				?.since(isAsked)
+				.some(({ event: it }) => it.kind === "artifact" && it.artifact.artifactId === artifactId) ?? false
+		);
+	}
+
 	/** From now on the task, which has ended, is read whenever it is asked for. */
 	rest(read: () => Task): void {
 		this.#read = read;
@@ -268,6 +277,8 @@ export class TaskLog {
 		}
 	}
 }
+
+const isAsked = (event: TaskEvent): boolean => event.kind === "message" && event.message.role === "ROLE_USER";
 
 /** A task in SUBMITTED since `opened`. */
 export function newTask({ id, contextId }: Pick<Opening, "id" | "contextId">, opened: number): Task {

@@ -47,6 +47,11 @@ export class Past {
 		}
 	}
 
+	/** What came after the last event that is so, oldest first; all when none is. */
+	since(isSo: (event: TaskEvent) => boolean): readonly Happened[] {
+		return this.#events.slice(this.#events.findLastIndex(({ event }) => isSo(event)) + 1);
+	}
+
 	/**
 	 * What came after event `n`, oldest first. Undefined when that is not known: it is too long ago, has not happened, or
 	 * is in the middle of what was written down as one.

@@ -16,18 +16,26 @@ const NAME = der(SEQUENCE, der(0x31, der(SEQUENCE, der(0x06, hex("550403")), der
 const utcTime = (ms: number) =>
 	der(0x17, Buffer.from(`${new Date(ms).toISOString().replace(/[-:T]/g, "").slice(2, 14)}Z`));
 
-/** Key and certificate for a TLS server, valid for a day. */
-export function selfSigned(): { readonly key: string; readonly cert: string } {
+/** The subject is 127.0.0.1 where Node looks for it: an alternative name of the address's bytes. */
+const ALTERNATIVE = der(
+	0xa3,
+	der(SEQUENCE, der(SEQUENCE, der(0x06, hex("551d11")), der(0x04, der(SEQUENCE, der(0x87, hex("7f000001")))))),
+);
+
+/** Key and certificate for a TLS server, valid for a day. `named`: for the address 127.0.0.1, else for no name. */
+export function selfSigned(named = false): { readonly key: string; readonly cert: string } {
 	const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	const day = 86_400_000;
 	const signed = der(
 		SEQUENCE,
+		...(named ? [der(0xa0, der(0x02, hex("02")))] : []),
 		der(0x02, hex("01")),
 		ALGORITHM,
 		NAME,
 		der(SEQUENCE, utcTime(Date.now() - day), utcTime(Date.now() + day)),
 		NAME,
 		publicKey.export({ type: "spki", format: "der" }),
+		...(named ? [ALTERNATIVE] : []),
 	);
 	const signature = sign("sha256", signed, privateKey);
 	const bytes = der(SEQUENCE, signed, ALGORITHM, der(0x03, hex("00"), signature));

@@ -3,7 +3,7 @@ import { createHttpPool } from "../../src/bindings/http/pool.ts";
 import { manualClock } from "../../src/lib/clock.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
 import { contextId, taskId } from "../../src/protocol/types.ts";
-import { Bench, cardFor, drain, NEVER, send, states, stream, task, update } from "./client-support.ts";
+import { Bench, cardFor, drain, NEVER, SAFE, send, states, stream, task, update } from "./client-support.ts";
 import { collect, say, until } from "./contract.ts";
 
 const V03_TASK = {
@@ -66,7 +66,7 @@ describe("a call of the HTTP client", () => {
 	});
 
 	it("keeps its connection for the next one, and closes it with the pool", async () => {
-		const peer = await bench.peer((_request, wire) => wire.result(task("COMPLETED")));
+		const peer = await bench.peer((_request, wire) => wire.result(task("COMPLETED")), SAFE);
 		const connection = await bench.connect(peer.url);
 		for (let i = 0; i < 5; i++) await send(connection);
 		assert.deepEqual([...new Set(peer.requests.map((each) => each.connection))], [0]);
@@ -76,11 +76,25 @@ describe("a call of the HTTP client", () => {
 	});
 
 	it("is sent again, uncounted, when the kept connection turns out to be closed", async () => {
-		const peer = await bench.peer((_request, wire, call) => (call === 1 ? wire.cut() : wire.result(task("COMPLETED"))));
+		const peer = await bench.peer(
+			(_request, wire, call) => (call === 1 ? wire.cut() : wire.result(task("COMPLETED"))),
+			SAFE,
+		);
 		const connection = await bench.connect(peer.url);
 		await send(connection);
 		assert.ok("task" in (await send(connection)));
 		assert.equal(peer.requests.length, 4);
+	});
+
+	it("that may not be sent twice takes a connection of its own: a kept one may be closed already", async () => {
+		const peer = await bench.peer((_request, wire) => wire.result(task("COMPLETED")));
+		const connection = await bench.connect(peer.url);
+		await send(connection);
+		await send(connection);
+		assert.deepEqual(
+			peer.requests.map((each) => each.connection),
+			[0, 1, 2],
+		);
 	});
 
 	// R068
@@ -355,7 +369,7 @@ describe("a call of the HTTP client", () => {
 	});
 
 	it("ends when its caller gives up, with the caller's reason, and its connection is closed", async () => {
-		const peer = await bench.peer(() => undefined);
+		const peer = await bench.peer(() => undefined, SAFE);
 		const connection = await bench.connect(peer.url);
 		const controller = new AbortController();
 		const result = send(connection, "hi", controller.signal);

@@ -4,9 +4,10 @@ import { type AddressInfo, createServer as createPlain } from "node:net";
 import { networkInterfaces } from "node:os";
 import { manualClock } from "../../src/lib/clock.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
+import { taskId } from "../../src/protocol/types.ts";
 import type { PeerRequest, Wire } from "../support/faulty-peer.ts";
 import { selfSigned } from "./certificate.ts";
-import { Bench, cardFor, drain, send, stream, task, update } from "./client-support.ts";
+import { Bench, cardFor, drain, NEVER, SAFE, send, states, stream, task, update } from "./client-support.ts";
 import { until } from "./contract.ts";
 
 /** Not every machine has it. */
@@ -28,14 +29,18 @@ describe("retries of the HTTP client", () => {
 	afterEach(() => bench.close());
 
 	/** A peer whose first answers are `faults`, a connection without waiting and how long it waited in all. */
-	async function against(faults: readonly ((wire: Wire, request: PeerRequest) => unknown)[], retryAttempts = 2) {
+	async function against(
+		faults: readonly ((wire: Wire, request: PeerRequest) => unknown)[],
+		retryAttempts = 2,
+		card: object = SAFE,
+	) {
 		const peer = await bench.peer(async (request, wire, call) => {
 			const fault = faults[call];
 			if (fault) return fault(wire, request);
 			if (request.rpc.method !== "SendStreamingMessage") return wire.result(task("COMPLETED"));
 			await wire.events();
 			await wire.event(update("COMPLETED"));
-		});
+		}, card);
 		let waited = 0;
 		const sleep = async (ms: number) => {
 			waited += ms;
@@ -59,6 +64,61 @@ describe("retries of the HTTP client", () => {
 		assert.match(calls()[0]?.body ?? "", /"messageId"/);
 		// The pauses double; at least half of each is waited, the first connection was a kept one and cost none.
 		assert.ok(waited() >= 125 + 250 + 500 && waited() <= 250 + 500 + 1000, String(waited()));
+	});
+
+	it("follow a reply that broke off, a stream that did before its first event, and a 408", async () => {
+		const half = async (wire: Wire) => {
+			await wire.head(200, { "content-type": "application/json", "content-length": "1000" });
+			await wire.write('{"jsonrpc"');
+			wire.end();
+		};
+		const { connection, calls } = await against([half, (wire) => wire.send(408, "")]);
+		assert.ok("task" in (await send(connection)));
+		assert.equal(calls().length, 3);
+		const silent = async (wire: Wire) => {
+			await wire.events();
+			wire.cut();
+		};
+		const ended = async (wire: Wire) => {
+			await wire.events();
+			wire.end();
+		};
+		const streamed = await against([silent, ended]);
+		assert.deepEqual(states((await drain(stream(streamed.connection))).items), ["TASK_STATE_COMPLETED"]);
+		assert.equal(streamed.calls().length, 3);
+		assert.equal(new Set(streamed.calls().map(({ body }) => body)).size, 1);
+	});
+
+	it("of a message are none to a peer that might do its work twice, but where it cannot have begun", async () => {
+		const broken = [
+			(wire: Wire) => wire.cut(),
+			(wire: Wire) => wire.send(502, ""),
+			(wire: Wire) => wire.send(504, ""),
+			(wire: Wire) => wire.send(408, ""),
+			async (wire: Wire) => {
+				await wire.head(200, { "content-type": "application/json", "content-length": "1000" });
+				wire.cut();
+			},
+		];
+		for (const fault of broken) {
+			const { connection, calls } = await against([fault], 2, {});
+			await failure(send(connection));
+			assert.equal(calls().length, 1, String(fault));
+			const streamed = await against([fault], 2, {});
+			const { error } = await drain(stream(streamed.connection));
+			assert.ok(error instanceof A2AError);
+			assert.equal(streamed.calls().length, 1, String(fault));
+		}
+		const refused = [(wire: Wire) => wire.send(503, ""), (wire: Wire) => wire.send(429, "")];
+		const { connection, calls } = await against(refused, 2, {});
+		assert.ok("task" in (await send(connection)));
+		assert.equal(calls().length, 3);
+	});
+
+	it("are none too many for what begins no work, whoever is asked", async () => {
+		const { connection, calls } = await against([(wire) => wire.send(502, ""), (wire) => wire.cut()], 2, {});
+		await connection.agent.request("GetTask", { id: taskId("t1") }, connection.call(NEVER));
+		assert.equal(calls().length, 3);
 	});
 
 	it("end after as many as were asked for, with the last failure", async () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { manualClock } from "../../src/lib/clock.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
-import { Bench, drain, send, states, stream, task, update } from "./client-support.ts";
+import { eventId, taskId } from "../../src/protocol/types.ts";
+import { Bench, drain, NEVER, send, states, stream, task, update } from "./client-support.ts";
 import { until } from "./contract.ts";
 
 const WORKING = "TASK_STATE_WORKING";
@@ -35,6 +36,29 @@ describe("a stream read by the HTTP client", () => {
 		});
 		const { items, error } = await drain(stream(await bench.connect(cut.url)));
 		assert.deepEqual([states(items), error], [[WORKING, WORKING, COMPLETED], undefined]);
+	});
+
+	it("gives each event the id that stands beside it, and tells the last one seen when it is asked to go on", async () => {
+		const peer = await bench.peer(async ({ rpc }, wire) => {
+			const data = (item: object) => `data: ${JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result: item })}\n\n`;
+			await wire.events();
+			await wire.write(
+				`id: t1:1\n${data(update("WORKING"))}${data(update("WORKING"))}id: t1:3\n${data(update("COMPLETED"))}`,
+			);
+			wire.end();
+		});
+		const connection = await bench.connect(peer.url);
+		const { items } = await drain(stream(connection));
+		assert.deepEqual(
+			items.map((item) => item[eventId]),
+			["t1:1", undefined, "t1:3"],
+		);
+		const call = { ...connection.call(NEVER), after: "t1:1" };
+		await drain(connection.agent.stream("SubscribeToTask", { id: taskId("t1") }, call));
+		assert.deepEqual(
+			peer.requests.slice(1).map(({ headers }) => headers["last-event-id"]),
+			[undefined, "t1:1"],
+		);
 	});
 
 	// R002

@@ -4,6 +4,7 @@ import type { Connection } from "../../src/bindings/binding.ts";
 import { connectHttp, type HttpTarget } from "../../src/bindings/http/client.ts";
 import { createHttpPool, type HttpPool } from "../../src/bindings/http/pool.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { SAFE_RETRY_EXTENSION } from "../../src/protocol/card.ts";
 import type { StreamResponse } from "../../src/protocol/types.ts";
 import { type FaultyPeer, faultyPeer, type PeerRequest, type Wire } from "../support/faulty-peer.ts";
 import { say } from "./contract.ts";
@@ -24,6 +25,9 @@ export function cardFor(url: string, more: object = {}): object {
 		...more,
 	};
 }
+
+/** On the card of a peer that may be sent a message again. */
+export const SAFE = { capabilities: { streaming: true, extensions: [SAFE_RETRY_EXTENSION] } };
 
 /** Everything a test opened, closed again by `close`. */
 export class Bench {

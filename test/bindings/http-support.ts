@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { allowedHosts } from "../../src/bindings/http/gate.ts";
 import { createHandler, type HandlerParts } from "../../src/bindings/http/handler.ts";
 import { type Listening, listen } from "../../src/bindings/http/listen.ts";
+import type { ServerTls } from "../../src/bindings/http/tls.ts";
 import { identifier } from "../../src/guard/identity.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Log } from "../../src/lib/log.ts";
@@ -22,6 +23,9 @@ export interface ServeOptions {
 	readonly host?: string;
 	readonly clock?: HandlerParts["clock"];
 	readonly metrics?: () => object;
+	readonly hooks?: HandlerParts["hooks"];
+	readonly tls?: ServerTls | undefined;
+	readonly refused?: HandlerParts["refused"];
 	readonly log?: Log;
 	/** The card as it is served. */
 	readonly shown?: (card: AgentCard) => AgentCard;
@@ -63,10 +67,12 @@ export async function serve(options: ServeOptions): Promise<Listening> {
 		isV03: options.isV03 ?? (() => false),
 		...(options.maxBodyBytes ? { maxBodyBytes: options.maxBodyBytes } : {}),
 		...(options.metrics ? { metrics: options.metrics } : {}),
+		...(options.hooks ? { hooks: options.hooks } : {}),
+		...(options.refused ? { refused: options.refused } : {}),
 		...clock,
 		log,
 	});
-	const server = await listen(handler, { host, port: 0, portFallback: 0, log, ...clock });
+	const server = await listen(handler, { host, port: 0, portFallback: 0, tls: options.tls, log, ...clock });
 	running.url = server.url;
 	return server;
 }

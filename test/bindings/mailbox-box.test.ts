@@ -15,11 +15,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Box } from "../../src/bindings/mailbox/box.ts";
+import { type Box, Fallen } from "../../src/bindings/mailbox/box.ts";
 import { readFound, replaceIf } from "../../src/bindings/mailbox/box-file.ts";
+import { salvage } from "../../src/bindings/mailbox/box-text.ts";
 import { envelope } from "../../src/bindings/mailbox/messages.ts";
 import { MailRoot } from "../../src/bindings/mailbox/root.ts";
 import { manualClock, systemClock } from "../../src/lib/clock.ts";
+import { withLock } from "../../src/lib/lock.ts";
 import type { JsonObject } from "../../src/protocol/types.ts";
 import { remembering } from "./http-support.ts";
 
@@ -142,6 +144,47 @@ describe("mailbox: boxes", () => {
 		const [entry] = rejected();
 		assert.match(String(entry?.reason), /not JSON/);
 		assert.ok(String(entry?.message).endsWith('"msg_'), "not a byte is lost");
+	});
+
+	it("leaves out what somebody decided who was stopped before it could be written, and stands no more", async () => {
+		await put(mail("1"));
+		let stands = true;
+		const edits = [{ mark: "1", fields: { _state: "leased" } }];
+		const release = await new Promise<() => void>((held) => {
+			void withLock(box.path, () => new Promise<void>((resolve) => held(resolve)));
+		});
+		const late = assert.rejects(
+			box.update(edits, async () => stands),
+			Fallen,
+		);
+		const plain = put(mail("2"));
+		await clock.advance(1_500);
+		stands = false;
+		release();
+		await Promise.all([late, plain]);
+		assert.deepEqual(
+			(await box.read()).mails.map(({ id, state }) => [id, state]),
+			[
+				["1", undefined],
+				["2", undefined],
+			],
+		);
+		stands = true;
+		await box.update(edits, async () => assert.fail("nothing held it up"));
+		assert.equal((await box.read()).mails[0]?.state, "leased");
+	});
+
+	it("finds whole messages behind a cut one, and is not held up by nonsense", () => {
+		const [one, two] = [JSON.stringify(mail("1")), JSON.stringify(mail("2"))];
+		assert.deepEqual(
+			salvage(`[${one.slice(0, 40)}\n${one},{"x": ]},${two}`).map((each) => (each as JsonObject).msg_id),
+			["1", "2"],
+		);
+		for (const text of ["{".repeat(300_000), `${"{".repeat(300_000)}${"}".repeat(300_000)}`, '{"'.repeat(300_000)]) {
+			const began = performance.now();
+			assert.deepEqual(salvage(text), []);
+			assert.ok(performance.now() - began < 2_000);
+		}
 	});
 
 	it("goes on when the writer has come to the end", async () => {

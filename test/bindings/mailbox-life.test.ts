@@ -5,10 +5,11 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { connectMailbox } from "../../src/bindings/mailbox/client.ts";
+import { termOf } from "../../src/bindings/mailbox/election.ts";
 import { envelope } from "../../src/bindings/mailbox/messages.ts";
 import { overview } from "../../src/bindings/mailbox/overview.ts";
 import { listAgents, register } from "../../src/bindings/mailbox/roster.ts";
-import { noEvents, startLoop, type WatchFolder } from "../../src/bindings/mailbox/watch.ts";
+import { fileEvents, noEvents, startLoop, type WatchFolder } from "../../src/bindings/mailbox/watch.ts";
 import { manualClock } from "../../src/lib/clock.ts";
 import type { Agent, Call } from "../../src/protocol/agent.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
@@ -212,6 +213,24 @@ EOF
 			rm answer.tmp`;
 		const { stdout } = await promisify(execFile)("sh", ["-c", script, "sh", stage.path], { timeout: 15_000 });
 		assert.equal(stdout, "response completed: done by hand\n");
+	});
+
+	it("brings an answer to one who came a moment ago, though no event told of it", async () => {
+		// Events of files in the folders of agents, and none of a new folder.
+		const half: WatchFolder = (folder, changed, failed) =>
+			folder.endsWith("/agents") ? () => undefined : fileEvents(folder, changed, failed);
+		const deaf = mailboxStage({ watch: half });
+		try {
+			await deaf.serve(new ScriptedAgent());
+			deaf.orchestrate({ pollMs: 60_000 });
+			await eventually("routed", async () => (await termOf(deaf.root)) !== undefined);
+			await new Promise((resolve) => setTimeout(resolve, 100));
+			const post = await deaf.post("new");
+			const asking = post.ask("worker", { text: "echo x" }, { ttlSeconds: 30, signal: never }).next();
+			assert.equal(((await asking).value as JsonObject).state, "completed");
+		} finally {
+			await deaf.close();
+		}
 	});
 
 	it("lets a worker by hand answer", async () => {

@@ -9,6 +9,7 @@ import { type ManualClock, manualClock } from "../../src/lib/clock.ts";
 import { JsonlFile } from "../../src/lib/jsonl.ts";
 import type { Ended } from "../../src/protocol/agent.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
+import type { Activity } from "../../src/protocol/task.ts";
 import { contextId, type Task, type TaskState, taskId } from "../../src/protocol/types.ts";
 import { rows, secret } from "./corpora.ts";
 import { caller, cancel, get, send } from "./steps.ts";
@@ -49,6 +50,39 @@ describe("the audit log", () => {
 				preview: "count the TODOs",
 			},
 		]);
+	});
+
+	it("says what the caller may do, and what its policy refused, allowed and let happen", async () => {
+		const file = new JsonlFile(path, { maxBytes: 1_000_000, keep: 2 });
+		const policyOf = (id: string) => (id === "peer:alice" ? "read-only, asks" : undefined);
+		const strict = auditLog(file, clock, log, undefined, policyOf);
+		for (const id of ["peer:alice", "peer:bob"]) (strict.policy(send(caller(id, id))) as Ended)({});
+		const told: ((event: { kind: string; activity?: Activity }) => void)[] = [];
+		strict.follow({
+			onOpen: (opener) =>
+				opener({
+					...{ id: "task-1", contextId: "ctx-1", owner: "peer:alice", label: "alice" },
+					task: { id: taskId("task-1"), contextId: contextId("ctx-1"), status: { state: "TASK_STATE_WORKING" } },
+					on: (reader) => {
+						told.push(reader);
+						return () => undefined;
+					},
+				}),
+		});
+		for (const type of ["tool", "refused", "allowed", "changed"] as const)
+			told[0]?.({ kind: "activity", activity: { type, name: "bash", detail: `it was\n${type}` } });
+		const lines = (await strict.tail(10)) as AuditEntry[];
+		await strict.close();
+		assert.deepEqual(
+			lines.map(({ operation, policy, error, preview, taskId: task }) => [operation, policy ?? error ?? preview, task]),
+			[
+				["SendMessage", "read-only, asks", undefined],
+				["SendMessage", "hello", undefined],
+				["tool refused", "bash: it was refused", "task-1"],
+				["tool allowed", "bash: it was allowed", "task-1"],
+				["tool changed", "bash: it was changed", "task-1"],
+			],
+		);
 	});
 
 	it("has a line for every refusal, and none for looking on", async () => {
@@ -247,5 +281,26 @@ describe("the audit log", () => {
 			operation: "authenticate",
 			error: "A valid bearer token is required (and 80 like it)",
 		});
+	});
+
+	it("has a line for whoever is turned away at the door, and counts a flood of them", async () => {
+		for (let n = 0; n < 25; n++) audit.refused("10.0.0.9", new A2AError("ForbiddenError", "no such Host"));
+		await clock.advance(60_000);
+		audit.refused("10.0.0.9", new A2AError("PayloadTooLargeError"));
+		const lines = await written();
+		assert.equal(lines.length, 21);
+		const { peer, caller: who, operation, error } = lines[0] ?? {};
+		assert.deepEqual([peer, who, operation, error], ["10.0.0.9", "ip:10.0.0.9", "connect", "no such Host"]);
+		assert.equal(lines.at(-1)?.error, "The body is too large (and 5 like it)");
+	});
+
+	it("has a line for a change of settings: which, not to what", async () => {
+		audit.changed(["server.sharedToken", "server.host"]);
+		audit.changed([]);
+		const [line, ...others] = await written();
+		assert.deepEqual(
+			[line?.peer, line?.operation, line?.preview, others.length],
+			["operator", "settings", "server.sharedToken, server.host", 0],
+		);
 	});
 });

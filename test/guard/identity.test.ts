@@ -36,22 +36,32 @@ describe("who calls", () => {
 		assert.equal(identify(from("shared-token")).id, "peer:bob");
 	});
 
-	it("is the address for the shared token, under the name it gives itself", () => {
+	it("is the address for the shared token; on this machine under the name it gives itself", () => {
 		const identify = make({ shared: "shared-token" });
-		assert.deepEqual(identify(from("shared-token", { asserted: "worker\n\u001b[31m1" })), {
-			id: "ip:192.0.2.7",
+		const here = { address: "127.0.0.1", asserted: "worker\n\u001b[31m1" };
+		assert.deepEqual(identify(from("shared-token", here)), {
+			id: "ip:127.0.0.1",
 			label: "worker 1",
 			authenticated: true,
-			loopback: false,
+			loopback: true,
 		});
-		assert.equal(identify(from("shared-token")).label, "ip:192.0.2.7");
+		assert.equal(identify(from("shared-token", { address: "127.0.0.1" })).label, "ip:127.0.0.1");
+		assert.equal(identify(from("shared-token", { asserted: "worker" })).label, "ip:192.0.2.7");
+	});
+
+	it("has no name of its own choice on a server that others than this machine can reach", () => {
+		for (const shared of ["shared-token", ""]) {
+			const identify = make({ shared, closed: () => false });
+			const { id, label } = identify(from("shared-token", { address: "::1", asserted: "worker" }));
+			assert.deepEqual([id, label], ["ip:127.0.0.1", "ip:127.0.0.1"]);
+		}
 	});
 
 	it("cannot look like a peer that has a token of its own", () => {
 		const identify = make({ shared: "shared-token", peers: { Alice: "token-a" } });
 		for (const asserted of ["Alice", "alice", "Ａlice", " alice "]) {
-			const { id, label } = identify(from("shared-token", { asserted }));
-			assert.equal(id, "ip:192.0.2.7");
+			const { id, label } = identify(from("shared-token", { address: "127.0.0.1", asserted }));
+			assert.equal(id, "ip:127.0.0.1");
 			assert.match(label, / \(unverified\)$/);
 		}
 	});

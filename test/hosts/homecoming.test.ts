@@ -70,4 +70,21 @@ describe("results of dispatches in a real Pi", function () {
 			await Promise.all([other.stop(), resumed.stop()]);
 		}
 	});
+
+	it("come by the peer's notification where our server runs: one message, one question, no stream", async () => {
+		const worker = await stage.rpc({ a2a: { server: { port: 0 } } });
+		const url = await serve(worker);
+		const host = await stage.rpc({ a2a: { peers: { worker: { url } }, server: { port: 0 } } });
+		await serve(host);
+		await host.prompt(dispatch("SLEEP 1500\nSAY come home"));
+		assert.equal(settledIn(host).length, 0);
+		await until(() => settledIn(host).length > 0, "the result");
+		const { inbound } = (await (await fetch(`${url}metrics`)).json()) as { inbound: Record<string, { total: number }> };
+		const asked = Object.entries(inbound).map(([operation, { total }]) => [operation, total]);
+		assert.deepEqual(Object.fromEntries(asked), { SendMessage: 1, GetTask: 1 });
+		assert.deepEqual(
+			notices(worker).filter((text) => /webhook/.test(text)),
+			[],
+		);
+	});
 });

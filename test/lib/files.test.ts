@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { manualClock } from "../../src/lib/clock.ts";
-import { readJson, safeName, withLock, writeJson } from "../../src/lib/files.ts";
+import { readJson, safeName, withLock, writeJson, writeText } from "../../src/lib/files.ts";
 import { attempt } from "../../src/lib/log.ts";
 
 describe("files", () => {
@@ -55,10 +55,10 @@ describe("files", () => {
 			assert.deepEqual(await readdir(root), ["a.json"]);
 		});
 
-		it("stay behind the link that leads to them", async () => {
+		it("stay behind the link that leads to them where people may have put one", async () => {
 			await writeJson(join(root, "real.json"), 1);
 			await symlink(join(root, "real.json"), join(root, "link.json"));
-			await writeJson(join(root, "link.json"), 2);
+			await writeText(join(root, "link.json"), "2", "followed");
 			assert.equal(await readJson(join(root, "real.json")), 2);
 		});
 

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { manualClock } from "../../src/lib/clock.ts";
 import { ACCEPTED_OUTPUT_MODES } from "../../src/peers/call.ts";
 import { PeerError, type PeerReply, type Progress } from "../../src/peers/reply.ts";
+import { SAFE_RETRY_EXTENSION } from "../../src/protocol/card.ts";
 import { contextId, taskId } from "../../src/protocol/types.ts";
-import { CUT, chunk, made, RpcError, said, silence, status, task } from "../support/scripted-peer.ts";
+import { CUT, chunk, Lost, made, Numbered, RpcError, said, silence, status, task } from "../support/scripted-peer.ts";
 import { Bench, call, until } from "./rig.ts";
 
 async function* stream(...items: (unknown | Promise<unknown>)[]): AsyncGenerator<unknown> {
@@ -411,6 +412,86 @@ describe("peers/call", () => {
 		it("never calls an empty stream a success", async () => {
 			const peer = await bench.peer({ streaming: true, answers: { SendStreamingMessage: () => stream() } });
 			await assert.rejects(call(await bench.rig(), peer), failure(/closed the stream without a word/));
+		});
+	});
+
+	describe("a stream whose events have ids", () => {
+		const begin = () =>
+			stream(new Numbered("t1:1", { task: task("WORKING") }), new Numbered("t1:2", chunk("Hel")), CUT);
+
+		it("is gone on with after the last of them when it breaks: nothing is lost, nothing comes twice", async () => {
+			const SubscribeToTask = (_: unknown, nth: number) =>
+				nth === 0
+					? stream(new Numbered("t1:3", chunk("lo ", true)), CUT)
+					: stream(new Numbered("t1:4", chunk("you", true)), new Numbered("t1:5", status("COMPLETED")));
+			const answers = { SendStreamingMessage: begin, SubscribeToTask };
+			const peer = await bench.peer({ streaming: true, answers });
+			const reply = await call(await bench.rig(), peer);
+			assert.deepEqual([reply.text, reply.state], ["Hello you", "TASK_STATE_COMPLETED"]);
+			assert.deepEqual(
+				peer.received.map(({ method, headers }) => [method, headers["last-event-id"]]),
+				[
+					["SendStreamingMessage", undefined],
+					["SubscribeToTask", "t1:2"],
+					["SubscribeToTask", "t1:3"],
+				],
+			);
+		});
+
+		it("is given up for the task itself when the peer does not go on with it", async () => {
+			const GetTask = () => task("COMPLETED", made("Hello"));
+			for (const error of [new RpcError(-32004, "it has ended"), new RpcError(-32603, "oops")]) {
+				const SubscribeToTask = () => {
+					throw error;
+				};
+				const peer = await bench.peer({
+					streaming: true,
+					answers: { SendStreamingMessage: begin, SubscribeToTask, GetTask },
+				});
+				assert.equal((await call(await bench.rig(), peer)).text, "Hello");
+				assert.equal(peer.of("SubscribeToTask").length, 1);
+			}
+		});
+	});
+
+	describe("a message whose reply is lost", () => {
+		const lost = () => {
+			throw new Lost();
+		};
+		const found = (tasks: readonly object[]) => () => ({ tasks, nextPageToken: "", pageSize: 10, totalSize: 1 });
+		const context = { contextId: contextId("c1") };
+
+		it("is looked for in the peer's list, where sending it again might do its work twice", async () => {
+			const ListTasks = () => {
+				const [{ message }] = peer.of("SendMessage");
+				return found([task("COMPLETED", { ...made("done"), history: [message] })])();
+			};
+			const peer = await bench.peer({ answers: { SendMessage: lost, ListTasks } });
+			const reply = await call(await bench.rig({ retryAttempts: 3 }), peer, context);
+			assert.equal(reply.text, "done");
+			assert.match(reply.notes.join(), /reply was lost/);
+			assert.equal(peer.of("SendMessage").length, 1);
+		});
+
+		it("and that is not found there is said to be in doubt", async () => {
+			for (const streaming of [false, true]) {
+				const answers = { SendMessage: lost, SendStreamingMessage: lost, ListTasks: found([]) };
+				const peer = await bench.peer({ streaming, answers });
+				const ending = call(await bench.rig({ retryAttempts: 3 }), peer, context);
+				await assert.rejects(ending, failure(/Whether the peer got the message and works on it is not known/));
+				assert.equal(peer.received.filter(({ method }) => method !== "ListTasks").length, 1);
+			}
+		});
+
+		it("is sent again, the same, to a peer that knows it again", async () => {
+			const answers = {
+				SendMessage: (_: unknown, nth: number) => (nth === 0 ? lost() : { task: task("COMPLETED", made("done")) }),
+			};
+			const card = { capabilities: { extensions: [SAFE_RETRY_EXTENSION] } };
+			const peer = await bench.peer({ card, answers });
+			assert.equal((await call(await bench.rig({ retryAttempts: 1 }), peer, context)).text, "done");
+			const [first, second] = peer.of("SendMessage");
+			assert.deepEqual(first, second);
 		});
 	});
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Hook, HookNews } from "../../src/bindings/http/hooks.ts";
 import { manualClock } from "../../src/lib/clock.ts";
 import { createHomecoming, type Settled } from "../../src/peers/homecoming.ts";
 import type { StatusOptions } from "../../src/peers/outbound.ts";
@@ -21,7 +22,18 @@ function stage(...answers: readonly (PeerReply | Error | "silence")[]) {
 	const clock = manualClock();
 	const asked: string[] = [];
 	const told: Settled[] = [];
-	const status = (_agent: string, id: string, { signal }: StatusOptions): Promise<PeerReply> => {
+	const waits: (number | undefined)[] = [];
+	let listener: ((news: HookNews) => void) | undefined;
+	let ended = 0;
+	const hook: Hook = {
+		listen(each) {
+			listener = each;
+		},
+		end: () => void ended++,
+	};
+	let hooked = false;
+	const status = (_agent: string, id: string, { signal, waitMs }: StatusOptions): Promise<PeerReply> => {
+		waits.push(waitMs);
 		const answer = answers[Math.min(asked.length, answers.length - 1)] ?? "silence";
 		asked.push(id);
 		if (answer === "silence") {
@@ -29,10 +41,22 @@ function stage(...answers: readonly (PeerReply | Error | "silence")[]) {
 		}
 		return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
 	};
-	const home = createHomecoming({ status, clock });
+	const home = createHomecoming({
+		status,
+		clock,
+		pollMs: () => 60_000,
+		hooks: { of: () => (hooked ? hook : undefined) },
+	});
 	home.onSettled((settled) => told.push(settled));
 	const dispatch = (taskId: string) => ({ agent: "worker", peer: "worker", taskId, at: clock.now() });
-	return { clock, asked, told, home, dispatch };
+	const withHook = () => {
+		hooked = true;
+	};
+	return {
+		...{ clock, asked, waits, told, home, dispatch, withHook },
+		news: (news: HookNews) => listener?.(news),
+		ended: () => ended,
+	};
 }
 
 describe("peers/homecoming", () => {
@@ -86,6 +110,7 @@ describe("peers/homecoming", () => {
 	it("follows 16 at the same time; the next begins when one is forgotten, of which nobody is told", async () => {
 		const { clock, asked, told, home, dispatch } = stage("silence");
 		for (let n = 0; n < 20; n++) home.follow(dispatch(`t${n}`));
+		await clock.advance(0);
 		assert.equal(asked.length, 16);
 		home.forget({ peer: "worker", taskId: "t3" });
 		await clock.advance(0);
@@ -105,5 +130,85 @@ describe("peers/homecoming", () => {
 		home.follow(dispatch("t2"));
 		await clock.advance(60 * MINUTE);
 		assert.deepEqual([asked.length, told.length, clock.pending], [1, 0, 0]);
+	});
+
+	it("asks once when the webhook says that the task has settled, and before that seldom and without a stream", async () => {
+		const { clock, asked, waits, told, home, dispatch, withHook, news, ended } = stage(reply(true), reply(false));
+		withHook();
+		home.follow(dispatch("t1"));
+		news("alive");
+		await clock.advance(9 * MINUTE);
+		assert.deepEqual(asked, []);
+		await clock.advance(2 * MINUTE);
+		assert.equal(asked.length, 1);
+		await clock.advance(3 * MINUTE);
+		news("settled");
+		news("settled");
+		await clock.advance(60 * MINUTE);
+		assert.deepEqual(waits, [0, 0]);
+		assert.deepEqual([told.length, ended(), clock.pending], [1, 1, 0]);
+	});
+
+	it("does not rely on a webhook that has brought nothing in half a minute", async () => {
+		const { clock, asked, waits, home, dispatch, withHook } = stage("silence");
+		withHook();
+		home.follow(dispatch("t1"));
+		await clock.advance(29_000);
+		assert.equal(asked.length, 0);
+		await clock.advance(1_000);
+		assert.deepEqual(waits, [60 * MINUTE]);
+		await home.close();
+	});
+
+	it("goes on as it would without when the webhook is lost, or when its news cannot be confirmed", async () => {
+		const away = new PeerError("worker: not reachable", { peer: "worker" });
+		const lost = stage(away, reply(false));
+		lost.withHook();
+		lost.home.follow(lost.dispatch("t1"));
+		lost.news("alive");
+		await lost.clock.advance(MINUTE);
+		lost.news("lost");
+		await lost.clock.advance(0);
+		assert.equal(lost.asked.length, 1);
+		const lying = stage(away, reply(true), away, reply(false));
+		lying.withHook();
+		lying.home.follow(lying.dispatch("t1"));
+		lying.news("alive");
+		lying.news("settled");
+		await lying.clock.advance(0);
+		assert.equal(lying.asked.length, 1);
+		await lying.clock.advance(30_000);
+		assert.equal(lying.asked.length, 2);
+		await lying.clock.advance(9 * MINUTE);
+		assert.equal(lying.asked.length, 2);
+		lying.home.nudge({ peer: "worker", taskId: "other" });
+		lying.home.nudge({ peer: "worker", taskId: "t1" });
+		await lying.clock.advance(MINUTE);
+		assert.deepEqual([lying.asked.length, lying.told.length], [4, 1]);
+	});
+
+	it("takes a task up again with a new webhook when its question was answered", async () => {
+		const { clock, told, home, dispatch, withHook, news } = stage(
+			{ ...reply(false), question: "which?" },
+			reply(false),
+		);
+		home.follow(dispatch("t1"));
+		await clock.advance(0);
+		withHook();
+		home.follow(dispatch("t1"));
+		await clock.advance(1000);
+		assert.equal(told.length, 1);
+		news("settled");
+		await clock.advance(0);
+		assert.equal(told.length, 2);
+	});
+
+	it("knows the end of a task by the peer's own error, also when its words were cleaned", async () => {
+		const gone = new PeerError("worker: no such task", { peer: "worker", refusal: "TaskNotFoundError" });
+		const { clock, asked, home, dispatch } = stage(gone);
+		home.follow(dispatch("t1"));
+		await clock.advance(60 * MINUTE);
+		assert.equal(asked.length, 1);
+		assert.equal(home.endedBy(new PeerError("x", { peer: "worker" })), undefined);
 	});
 });

@@ -30,6 +30,7 @@ export interface RigOptions {
 	readonly own?: OwnTokens;
 	readonly identity?: string;
 	readonly timeoutMs?: number;
+	readonly retryAttempts?: number;
 	readonly judge?: Judge;
 	/** For files sent and for files received. */
 	readonly limits?: Partial<SendLimits>;
@@ -76,7 +77,7 @@ export class Bench {
 			identity,
 			sendTimeoutMs: 60_000,
 			streamTimeoutMs: 60_000,
-			retryAttempts: 0,
+			retryAttempts: options.retryAttempts ?? 0,
 			verifySsl: true,
 			pool: this.#pool,
 			clock,

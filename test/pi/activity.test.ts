@@ -8,7 +8,7 @@ import { contextId, type Message, type TaskState, taskId } from "../../src/proto
 import type { TaskLog } from "../../src/tasks/log.ts";
 import { TaskStore } from "../../src/tasks/store.ts";
 
-function stage(wanted = true, drawn = false) {
+function stage(wanted = true, drawn = false, policyOf: (caller: string) => string | undefined = () => undefined) {
 	const clock = manualClock();
 	const tasks = new TaskStore({ limits: { maxFinished: 10 }, clock });
 	const rows: Row[] = [];
@@ -36,6 +36,7 @@ function stage(wanted = true, drawn = false) {
 		add: (row) => rows.push(row) > 0 && drawn,
 		wanted: () => wanted,
 		status,
+		policyOf,
 	});
 	const open = (label = "alice") =>
 		tasks.open({
@@ -90,6 +91,26 @@ describe("pi/activity", () => {
 			"info: [A2A inbound] A2A dispatch a2a-1b4 completed (12.3s) — Let me look.There are 3.",
 		]);
 		assert.deepEqual([footers[0], footers.at(-1)], ["A2A ⇠ 1 from alice", "A2A :9910"]);
+	});
+
+	it("shows the policy with the task, what it refused, and warns of files that would load later", () => {
+		const { rows, toasts, open } = stage(true, false, (caller) =>
+			caller === "peer:bob" ? "read-only, 5 turns" : undefined,
+		);
+		const log = open("bob");
+		log.append({ kind: "message", message: message("look") });
+		const refused = { type: "refused", name: "bash", detail: "not allowed" } as const;
+		log.append({ kind: "activity", activity: refused });
+		log.append({ kind: "activity", activity: { type: "changed", name: "files", detail: "changed: AGENTS.md" } });
+		assert.deepEqual(
+			rows.map((row) => row.text),
+			[
+				"[A2A inbound] dispatch from bob (read-only, 5 turns): look",
+				"[A2A inbound] a2a-1b4 ⛔ bash not allowed",
+				"[A2A inbound] a2a-1b4 ⚠ changed: AGENTS.md",
+			],
+		);
+		assert.equal(toasts.at(-1), "warning: [A2A inbound] a2a-1b4 ⚠ changed: AGENTS.md");
 	});
 
 	it("warns of a failure with its reason", () => {

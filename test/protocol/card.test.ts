@@ -129,7 +129,7 @@ describe("pickInterfaces", () => {
 			rpc("1.1"),
 			rpc("1.0", "/relative"),
 			rpc("1.0", "file:///etc/passwd"),
-			{ ...rest, protocolVersion: "0.3" },
+			{ ...rest, protocolVersion: "0.4" },
 			{ ...rest, protocolBinding: "GRPC" },
 		])
 			assert.deepEqual(pickInterfaces(card(one)), [], JSON.stringify(one));

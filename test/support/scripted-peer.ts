@@ -25,6 +25,19 @@ export class RpcError extends Error {
 	}
 }
 
+/** Thrown by an answer: the connection is cut instead of a reply. */
+export class Lost extends Error {}
+
+/** An item of a stream, with the id of its event. */
+export class Numbered {
+	readonly id: string;
+	readonly item: object;
+	constructor(id: string, item: object) {
+		this.id = id;
+		this.item = item;
+	}
+}
+
 /** An item of a stream: cut the connection here. */
 export const CUT = Symbol("cut");
 
@@ -83,6 +96,7 @@ export async function startPeer(options: PeerOptions): Promise<ScriptedPeer> {
 			}
 			await stream(result, response, send);
 		} catch (error) {
+			if (error instanceof Lost) return void response.socket?.resetAndDestroy();
 			if (!(error instanceof RpcError)) throw error;
 			response.setHeader("content-type", "application/json");
 			response.end(send({ error: { code: error.code, message: error.message } }));
@@ -98,7 +112,9 @@ export async function startPeer(options: PeerOptions): Promise<ScriptedPeer> {
 		for await (const item of items) {
 			// What was written still goes out.
 			if (item === CUT) return void response.socket?.destroySoon();
-			response.write(typeof item === "string" ? item : `data: ${send({ result: item })}\n\n`);
+			const { id, item: result } = item instanceof Numbered ? item : { id: undefined, item };
+			const data = typeof result === "string" ? result : `data: ${send({ result })}\n\n`;
+			response.write(id === undefined ? data : `id: ${id}\n${data}`);
 			if (response.destroyed) return;
 		}
 		response.end();

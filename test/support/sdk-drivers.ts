@@ -17,7 +17,7 @@ import {
 	TaskPushNotificationConfig,
 } from "@a2a-js/sdk";
 import type { Client } from "@a2a-js/sdk/client";
-import type { Client as Client03 } from "a2a-js-sdk-03/client";
+import { type Client as Client03, RestTransport } from "a2a-js-sdk-03/client";
 import type { Connection } from "../../src/bindings/binding.ts";
 import { decodeResult } from "../../src/protocol/decode.ts";
 import type { ManyReply, OneReply, OperationName } from "../../src/protocol/operations.ts";
@@ -77,10 +77,25 @@ export function sdkDriver(client: Client): Driver {
 	);
 }
 
+/**
+ * Over HTTP+JSON this client leaves out `append` as it reads an update of an artifact. A program that uses it has to take
+ * every piece after an artifact's first for an addition, which with our server they are.
+ */
+async function* whole03<T>(items: AsyncIterable<T>): AsyncGenerator<unknown> {
+	const begun = new Set<unknown>();
+	for await (const item of items) {
+		const update = item as { readonly kind?: string; readonly artifact?: { readonly artifactId: string } };
+		const append = update.kind === "artifact-update" && begun.has(update.artifact?.artifactId);
+		if (update.kind === "artifact-update") begun.add(update.artifact?.artifactId);
+		yield append ? { ...update, append } : item;
+	}
+}
+
 /** The SDK's client of 0.3. */
 export function sdkDriver03(client: Client03): Driver {
 	// The parameters in the form that 0.3 has for them; the SDK's types are checked by the SDK's own server.
 	const old = (operation: OperationName, params: unknown) => downcastParams(operation, params as never) as never;
+	const items = client.transport instanceof RestTransport ? whole03 : <T>(all: AsyncIterable<T>) => all;
 	return driverOf(
 		{
 			SendMessage: (params) => client.sendMessage(old("SendMessage", params)),
@@ -102,8 +117,8 @@ export function sdkDriver03(client: Client03): Driver {
 			GetExtendedAgentCard: () => client.getAgentCard(),
 		},
 		{
-			SendStreamingMessage: (params) => client.sendMessageStream(old("SendStreamingMessage", params)),
-			SubscribeToTask: (params) => client.resubscribeTask(old("SubscribeToTask", params)),
+			SendStreamingMessage: (params) => items(client.sendMessageStream(old("SendStreamingMessage", params))),
+			SubscribeToTask: (params) => items(client.resubscribeTask(old("SubscribeToTask", params))),
 		},
 	);
 }

@@ -25,7 +25,7 @@ export interface UsOptions {
 	/** Tokens of single callers, by name. */
 	readonly peerTokens?: Readonly<Record<string, string>>;
 	/** `a2a.peers` of the settings. */
-	readonly peers?: Readonly<Record<string, { readonly url: string; readonly auth?: object }>>;
+	readonly peers?: Readonly<Record<string, { readonly url: string; readonly auth?: object; readonly card?: object }>>;
 }
 
 /** Starts our app on a free port, with a folder of its own. */

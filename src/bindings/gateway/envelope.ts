@@ -38,7 +38,7 @@ const MAX_HEADER = 8192;
  */
 const HEADERS: ReadonlySet<string> = new Set([
 	...["accept", "content-type", "content-encoding", "if-none-match"],
-	...["a2a-version", "a2a-extensions", "x-gateway-caller", "traceparent"],
+	...["a2a-version", "a2a-extensions", "x-a2a-extensions", "x-gateway-caller", "traceparent"],
 ]);
 
 /** The data of a `request` event; `undefined` for what is no request of the connection with this secret. */

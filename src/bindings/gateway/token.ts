@@ -6,10 +6,10 @@
 import { randomBytes } from "node:crypto";
 import { rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/errno.ts";
-import { readJson, safeName, withLock, writeJson } from "../../lib/files.ts";
+import { privateFolder, readJson, safeName, withLock, writeJson } from "../../lib/files.ts";
 import { isAlive } from "../../lib/lock.ts";
 import { attempt, type Log } from "../../lib/log.ts";
 import { isObject } from "../../protocol/json.ts";
@@ -55,7 +55,10 @@ export function callerToken({ dir, key, name, clock, log }: CallerTokenOptions):
 	const own = randomBytes(8).toString("hex");
 	const host = hostname();
 	const best = <T>(what: string, work: () => Promise<T>) => attempt(`${what} for the gateway ${key}`, work, log);
-	const locked = <T>(work: () => Promise<T>) => withLock(claimed, work, { waitMs: LOCK_MS });
+	async function locked<T>(work: () => Promise<T>): Promise<T> {
+		for (const folder of [dir, dirname(file)]) await privateFolder(folder);
+		return withLock(claimed, work, { waitMs: LOCK_MS });
+	}
 
 	async function holder(): Promise<Record<string, unknown> | undefined> {
 		// Half-written by somebody who died: nobody's.

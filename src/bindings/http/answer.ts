@@ -4,6 +4,7 @@ import { A2AError, ERRORS, type ErrorName, errorNamed } from "../../protocol/err
 import { isObject, parseJson } from "../../protocol/json.ts";
 import { type RpcId, readReply } from "../../protocol/jsonrpc.ts";
 import { readRestError } from "../../protocol/rest.ts";
+import { isProtoError, readProtoError } from "../../protocol/v03/index.ts";
 import { type Answer, place } from "./exchange.ts";
 import { retryAfter } from "./fetch.ts";
 import { essence } from "./gate.ts";
@@ -15,17 +16,23 @@ export function isJson(answer: Answer): boolean {
 }
 
 /**
- * The result in the JSON-RPC reply to the request `id`. Throws the peer's error, the error that the HTTP status stands
- * for, or `InvalidAgentResponseError` with one line of reason.
+ * The result in the JSON-RPC reply to the request `id`; `isVoid` as `readReply` has it. Throws the peer's error, the
+ * error that the HTTP status stands for, or `InvalidAgentResponseError` with one line of reason.
  */
-export function resultIn(answer: Answer, bytes: Buffer, id: RpcId, now: number): unknown {
+export function resultIn(
+	answer: Answer,
+	bytes: Buffer,
+	{ id, isVoid, now }: { readonly id: RpcId; readonly isVoid: boolean; readonly now: number },
+): unknown {
 	const good = answer.status >= 200 && answer.status < 300;
 	const value = valueIn(answer, bytes);
 	// Gateways answer these with JSON-RPC errors whose codes are their own, so here the status is what counts.
 	if (answer.status === 401 || answer.status === 403 || answer.status === 429) {
 		throw refusal(answer, bytes, "the call", now);
 	}
-	if (value !== undefined && (good || (isObject(value) && value.jsonrpc !== undefined))) return readReply(value, id);
+	if (value !== undefined && (good || (isObject(value) && value.jsonrpc !== undefined))) {
+		return readReply(value, id, isVoid);
+	}
 	throw good ? notJson(answer) : refusal(answer, bytes, "the call", now);
 }
 
@@ -41,8 +48,9 @@ export function restResultIn(answer: Answer, bytes: Buffer, now: number): unknow
 		throw notJson(answer);
 	}
 	// Only what has the form of the binding is the peer's own word; anything else may come from what is in between.
-	if (!isRestError(value)) throw refusal(answer, bytes, "the call", now);
-	const { name, message, details } = readRestError(answer.status, value);
+	const said = restErrorIn(value, answer.status);
+	if (!said) throw refusal(answer, bytes, "the call", now);
+	const { name, message, details } = said;
 	const wait = retryAfter(answer, now);
 	throw new A2AError(name, message, {
 		...details,
@@ -51,9 +59,12 @@ export function restResultIn(answer: Answer, bytes: Buffer, now: number): unknow
 	});
 }
 
-/** Whether a value is an error of §11.6. */
-export function isRestError(value: unknown): value is { readonly error: Readonly<Record<string, unknown>> } {
-	return isObject(value) && isObject(value.error) && typeof value.error.code === "number" && value.error.code >= 400;
+/** The error that a value is, in the form of 1.0 (§11.6) or of 0.3; `undefined` when it is none. `status`: the HTTP one, if any. */
+export function restErrorIn(value: unknown, status?: number): A2AError | undefined {
+	if (isProtoError(value)) return readProtoError(value);
+	if (!isObject(value) || !isObject(value.error)) return undefined;
+	const { code } = value.error;
+	return typeof code === "number" && code >= 400 ? readRestError(status ?? code, value) : undefined;
 }
 
 function notJson(answer: Answer): A2AError {

@@ -7,7 +7,7 @@ import { refusal } from "./answer.ts";
 import { lifetimeOf } from "./card-age.ts";
 import { BadSignature, publishedKeys, type TrustedCard, trustedCard } from "./card-trust.ts";
 import { type Answer, place } from "./exchange.ts";
-import { type Fetching, httpRequest } from "./fetch.ts";
+import { type Fetching, httpTaken } from "./fetch.ts";
 import { essence } from "./gate.ts";
 import { Limit, seconds } from "./limits.ts";
 import type { FetchedCard, KeptCard } from "./pool.ts";
@@ -140,11 +140,20 @@ async function read(
 	// Who has something to stand in for it need not try again and again.
 	const how = standIn ? { ...request, retryAttempts: 0 } : request;
 	const headers = { ...request.headers, accept: "application/json", ...unless(kept) };
-	let answer = await httpRequest({ method: "GET", url, headers }, how, signal);
+	const take = async (answer: Answer) => ({
+		answer,
+		bytes: answer.status === 200 ? await answer.bytes(MAX_CARD_BYTES) : undefined,
+	});
+	let { answer, bytes } = await httpTaken({ method: "GET", url, headers }, how, signal, take);
 	if (answer.status === 401 && token !== undefined && url.origin === request.url.origin) {
 		answer.drop();
 		const authorization = `Bearer ${token}`;
-		answer = await httpRequest({ method: "GET", url, headers: { ...headers, authorization } }, how, signal);
+		({ answer, bytes } = await httpTaken(
+			{ method: "GET", url, headers: { ...headers, authorization } },
+			how,
+			signal,
+			take,
+		));
 	}
 	const now = clock.now();
 	if (answer.status >= 500 && standIn) {
@@ -167,8 +176,7 @@ async function read(
 		answer.drop();
 		return undefined;
 	}
-	const bytes = await answer.bytes(MAX_CARD_BYTES);
-	if (answer.status !== 200) throw refusal(answer, bytes, "its agent card", now);
+	if (!bytes) throw refusal(answer, await answer.bytes(MAX_CARD_BYTES), "its agent card", now);
 	return { ...said, ...(await cardIn(bytes, answer, request, signal)), etag: answer.headers.etag };
 }
 

@@ -5,6 +5,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { oneLine } from "../../lib/text.ts";
 import type { Agent, Call, Caller } from "../../protocol/agent.ts";
+import { knownExtensions, retriesSafely } from "../../protocol/card.ts";
 import { decodeResult } from "../../protocol/decode.ts";
 import { A2AError } from "../../protocol/errors.ts";
 import type { ManyReply, OneReply, OperationName, Params, Results } from "../../protocol/operations.ts";
@@ -14,12 +15,14 @@ import type { ProtocolVersion } from "../../protocol/version.ts";
 import type { Connection } from "../binding.ts";
 import { type CardWish, fetchCard, isCardUrl } from "./cards.ts";
 import { type CallPoint, callPoints } from "./endpoint.ts";
-import type { UrlCheck } from "./exchange.ts";
-import { httpRequest } from "./fetch.ts";
+import type { Answer, UrlCheck } from "./exchange.ts";
+import { extensionHeaders } from "./extensions.ts";
+import { httpTaken } from "./fetch.ts";
 import { Limit, seconds } from "./limits.ts";
 import type { HttpPool } from "./pool.ts";
 import { isNowhere, type Spoken, speak } from "./speech.ts";
 import { readStream } from "./stream.ts";
+import type { Trust } from "./tls.ts";
 
 /** A peer to call over HTTP. */
 export interface HttpTarget {
@@ -41,6 +44,8 @@ export interface HttpTarget {
 	readonly streamTimeoutMs: number;
 	readonly retryAttempts: number;
 	readonly verifySsl: boolean;
+	/** Whose certificates are taken. Absent: what Node trusts. */
+	readonly trust?: Trust | undefined;
 	readonly check: UrlCheck;
 	readonly pool: HttpPool;
 	readonly clock: Clock;
@@ -65,12 +70,13 @@ export async function connectHttp(target: HttpTarget, signal: AbortSignal): Prom
 	}
 	const points = callPoints(found?.card, target.url, target.pinned ?? false);
 	const peer = new HttpPeer(target, points, found?.card);
+	const extensions = knownExtensions(found?.card);
 	return {
 		agent: peer,
 		card: () => found?.card,
 		found: () => found,
 		streaming: found?.card.capabilities.streaming === true,
-		call: (signal) => ({ caller: SELF(target), signal, service: { version: peer.version, extensions: [] } }),
+		call: (signal) => ({ caller: SELF(target), signal, service: { version: peer.version, extensions } }),
 	};
 }
 
@@ -88,6 +94,9 @@ function ownHeaders({ identity, headers }: HttpTarget, version: ProtocolVersion)
 	return { ...headers, "a2a-version": version, ...(name ? { "x-a2a-identity": name } : {}) };
 }
 
+/** Operations that begin work. */
+const SENDS: ReadonlySet<OperationName> = new Set(["SendMessage", "SendStreamingMessage"]);
+
 class HttpPeer implements Agent {
 	readonly #target: HttpTarget;
 	readonly #points: readonly [CallPoint, ...CallPoint[]];
@@ -95,6 +104,8 @@ class HttpPeer implements Agent {
 	#at = 0;
 	/** What a call has to ask for, by the card. */
 	readonly #required: readonly string[];
+	/** Doing a message's work once is left to us. */
+	readonly #careful: boolean;
 	/** Without a card nobody has said which version the peer speaks; it may turn out to be the older one. */
 	#unsure: boolean;
 	#older = false;
@@ -104,6 +115,7 @@ class HttpPeer implements Agent {
 		this.#target = target;
 		this.#points = points;
 		this.#unsure = card === undefined;
+		this.#careful = !retriesSafely(card);
 		this.#required = (card?.capabilities.extensions ?? []).filter(({ required }) => required).map(({ uri }) => uri);
 	}
 
@@ -172,8 +184,8 @@ class HttpPeer implements Agent {
 		});
 		try {
 			const { ask, result } = this.#spoken(point, operation, params, call);
-			const answer = await httpRequest(ask, this.#target, limit.signal);
-			const bytes = await answer.bytes(MAX_REPLY_BYTES);
+			const whole = async (answer: Answer) => ({ answer, bytes: await answer.bytes(MAX_REPLY_BYTES) });
+			const { answer, bytes } = await httpTaken(ask, this.#target, limit.signal, whole);
 			return decodeResult[operation](result(answer, bytes)) as Results[K];
 		} finally {
 			limit.release();
@@ -208,10 +220,13 @@ class HttpPeer implements Agent {
 		}
 		const headers = {
 			...ownHeaders(this.#target, point.version),
-			...(extensions.length > 0 ? { "a2a-extensions": extensions.join(", ") } : {}),
+			...extensionHeaders(extensions, point.version),
 			...(call.trace === undefined ? {} : { [TRACE]: call.trace }),
+			...(call.after === undefined ? {} : { "last-event-id": call.after }),
 			...(token === undefined || token === "" ? {} : { authorization: `Bearer ${token}` }),
 		};
-		return speak(point, operation, params, { headers, id: ++this.#lastId, now: () => clock.now() });
+		const spoken = speak(point, operation, params, { headers, id: ++this.#lastId, now: () => clock.now() });
+		const once = this.#careful && SENDS.has(operation);
+		return once ? { ...spoken, ask: { ...spoken.ask, once } } : spoken;
 	}
 }

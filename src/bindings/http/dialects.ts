@@ -2,7 +2,7 @@
 import { A2AError } from "../../protocol/errors.ts";
 import type { OperationName } from "../../protocol/operations.ts";
 import { type Match, match, REST_MEDIA_TYPE, restError } from "../../protocol/rest.ts";
-import { endsProtoStream, protoError, protoParams, protoResult } from "../../protocol/v03/index.ts";
+import { endsProtoStream, protoError, protoParams, protoResult, V03_PREFIX } from "../../protocol/v03/index.ts";
 import { type ProtocolVersion, readVersion } from "../../protocol/version.ts";
 
 /** One form of the binding. */
@@ -31,9 +31,6 @@ export const REST_1_0: Dialect = {
 	isLast: () => false,
 	error: restError,
 };
-
-/** What stands before the paths of 0.3 (0.3 §3.5.6). */
-const V03_PREFIX = "/v1";
 
 /** 0.3 §3.5.6. It knows no tenants, and its extended card has a path of its own. */
 export const REST_0_3: Dialect = {

@@ -32,7 +32,7 @@ export function callPoints(
 	if (!best) {
 		const offers = card.supportedInterfaces.map((each) => `${each.protocolBinding} ${each.protocolVersion}`);
 		const said = oneLine(offers.join(", ") || "none", 200);
-		const spoken = "JSONRPC 1.0 or 0.3, HTTP+JSON 1.0";
+		const spoken = "JSONRPC or HTTP+JSON, 1.0 or 0.3";
 		const text = `The peer offers no interface that can be called here (${spoken}); its card lists: ${said}`;
 		throw new A2AError("InvalidAgentResponseError", text);
 	}

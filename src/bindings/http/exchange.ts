@@ -6,6 +6,7 @@ import { oneLine } from "../../lib/text.ts";
 import { A2AError } from "../../protocol/errors.ts";
 import { Incoming } from "./incoming.ts";
 import type { HttpPool } from "./pool.ts";
+import type { Trust } from "./tls.ts";
 
 /**
  * Says whether a URL may be called at all; throws an `A2AError` when it may not. The addresses are those that were
@@ -24,6 +25,11 @@ export interface Ask {
 	/** Lower-case names. */
 	readonly headers: Readonly<Record<string, string>>;
 	readonly body?: string;
+	/**
+	 * Sent a second time only when the first cannot have been taken: it never left, or was answered with 429 or 503.
+	 * Absent: may be sent as often as is needed.
+	 */
+	readonly once?: boolean | undefined;
 }
 
 export interface Wire {
@@ -31,6 +37,8 @@ export interface Wire {
 	readonly check: UrlCheck;
 	/** False: the certificate of this very peer is not looked at. */
 	readonly verifySsl: boolean;
+	/** Whose certificates are taken, and what is shown of us. Absent: what Node trusts, and nothing. */
+	readonly trust?: Trust | undefined;
 }
 
 /** An answer whose headers are here. Read its body with `bytes` or `chunks`, or call `drop`. */
@@ -47,12 +55,20 @@ export interface Answer {
 	drop(): void;
 }
 
-/** The transport of a peer failed; `transient` tells whether trying again may help. */
+/**
+ * The transport of a peer failed; `transient` tells whether trying again may help. When the request may have been taken
+ * all the same, `details.metadata.broken` is "reply".
+ */
 export class TransportError extends A2AError {
 	readonly transient: boolean;
-	constructor(message: string, transient: boolean, cause: unknown) {
-		super("PeerUnreachableError", message, { cause });
+	constructor(message: string, transient: boolean, cause: unknown, sent: boolean) {
+		super("PeerUnreachableError", message, { cause, metadata: sent ? { broken: "reply" } : {} });
 		this.transient = transient;
+	}
+
+	/** The request may have reached the peer. */
+	get sent(): boolean {
+		return this.details.metadata?.broken !== undefined;
 	}
 }
 
@@ -75,7 +91,7 @@ export async function exchange(ask: Ask, wire: Wire, signal: AbortSignal): Promi
 	} catch (error) {
 		if (!(error instanceof StaleConnection)) throw error;
 		return await once(ask, wire, addresses, signal).catch((again) => {
-			throw again instanceof StaleConnection ? unreachable(url, again.cause) : again;
+			throw again instanceof StaleConnection ? unreachable(url, again.cause, true) : again;
 		});
 	}
 }
@@ -90,18 +106,25 @@ function once(ask: Ask, wire: Wire, addresses: readonly Endpoint[] | undefined, 
 		const bytes = body === undefined ? undefined : Buffer.from(body);
 		const request = (url.protocol === "https:" ? secureRequest : plainRequest)(url, {
 			method,
-			agent: wire.pool.agentFor(url),
+			// An idle connection may be dead; one who may ask only once takes none of those.
+			agent: ask.once ? false : wire.pool.agentFor(url, wire.trust),
 			headers: {
 				...ask.headers,
 				"accept-encoding": "identity",
 				...(bytes ? { "content-length": String(bytes.length) } : {}),
 			},
 			...(addresses ? { lookup: pinned(addresses) } : {}),
+			...wire.trust,
 			...(wire.verifySsl ? {} : { rejectUnauthorized: false }),
 		});
 		const abort = () => request.destroy(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
 		signal.addEventListener("abort", abort, { once: true });
 		let incoming: Incoming | undefined;
+		let sent = false;
+		request.once("socket", (socket) => {
+			if (!socket.connecting) sent = true;
+			else socket.once(url.protocol === "https:" ? "secureConnect" : "connect", () => (sent = true));
+		});
 		request.once("response", (response) => {
 			response.once("close", () => signal.removeEventListener("abort", abort));
 			incoming = new Incoming(response, signal);
@@ -112,7 +135,7 @@ function once(ask: Ask, wire: Wire, addresses: readonly Endpoint[] | undefined, 
 			signal.removeEventListener("abort", abort);
 			if (signal.aborted) return reject(signal.reason);
 			const stale = request.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
-			reject(stale ? new StaleConnection("stale", { cause: error }) : unreachable(url, error));
+			reject(stale ? new StaleConnection("stale", { cause: error }) : unreachable(url, error, sent));
 		});
 		request.end(bytes);
 	});
@@ -143,7 +166,7 @@ function answerOf(response: IncomingMessage, incoming: Incoming, url: URL, signa
 			yield* incoming.chunks();
 		} catch (error) {
 			if (signal.aborted) throw signal.reason;
-			throw unreachable(url, error, "The connection was cut in the middle of the answer from");
+			throw unreachable(url, error, true, "The connection was cut in the middle of the answer from");
 		}
 	}
 	return {
@@ -178,12 +201,13 @@ export function place(url: URL): string {
 /** Node's names for a certificate that does not do. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/;
 
-function unreachable(url: URL, error: unknown, what = "Could not reach"): TransportError {
+function unreachable(url: URL, error: unknown, sent: boolean, what = "Could not reach"): TransportError {
 	const code = (error as NodeJS.ErrnoException)?.code ?? "";
 	const said = `${what} ${place(url)}: ${reasonOf(error)}`;
-	if (CERTIFICATE.test(code)) return new TransportError(`${said} (its certificate is not accepted)`, false, error);
-	if (code === "EPROTO") return new TransportError(`${said} (perhaps it speaks plain http)`, false, error);
-	return new TransportError(said, code !== "ENOTFOUND", error);
+	if (CERTIFICATE.test(code))
+		return new TransportError(`${said} (its certificate is not accepted)`, false, error, false);
+	if (code === "EPROTO") return new TransportError(`${said} (perhaps it speaks plain http)`, false, error, false);
+	return new TransportError(said, code !== "ENOTFOUND", error, sent);
 }
 
 /** What Node says of a failed connection. Where several addresses were tried, each has its own reason. */

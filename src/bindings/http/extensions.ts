@@ -1,7 +1,11 @@
 /** Extensions of a request (§3.2.6, §4.6): those asked for, against those that our card declares. */
 import { A2AError } from "../../protocol/errors.ts";
 import type { AgentCard } from "../../protocol/types.ts";
-import { readExtensions } from "../../protocol/version.ts";
+import { type ProtocolVersion, readExtensions } from "../../protocol/version.ts";
+
+const HEADER = "a2a-extensions";
+/** Its name before 1.0; clients and servers of 0.3 know no other. */
+const OLD_HEADER = "x-a2a-extensions";
 
 export interface Negotiated {
 	/** Asked for and declared; in force for this call. */
@@ -12,14 +16,22 @@ export interface Negotiated {
 	readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What comes of `A2A-Extensions` with this value. */
-export function negotiate(card: AgentCard, header: string | undefined): Negotiated {
+/** What a request to a peer of this version says of the extensions that it uses: nothing where there are none. */
+export function extensionHeaders(uris: readonly string[], version: ProtocolVersion): Readonly<Record<string, string>> {
+	if (uris.length === 0) return {};
+	const list = uris.join(", ");
+	return { [HEADER]: list, ...(version === "0.3" ? { [OLD_HEADER]: list } : {}) };
+}
+
+/** What comes of a request with these headers. The reply names what is active as the request did. */
+export function negotiate(card: AgentCard, headers: Readonly<Record<string, string | undefined>>): Negotiated {
+	const { [HEADER]: header, [OLD_HEADER]: old } = headers;
 	const declared = card.capabilities.extensions ?? [];
-	const asked = readExtensions(header);
+	const asked = readExtensions([header, old].filter(Boolean).join(","));
 	const known = new Set(declared.map(({ uri }) => uri));
 	const active = asked.filter((uri) => known.has(uri));
 	const missing = declared.filter(({ required, uri }) => required && !asked.includes(uri)).map(({ uri }) => uri);
-	return { active, missing, headers: active.length > 0 ? { "a2a-extensions": active.join(", ") } : {} };
+	return { active, missing, headers: extensionHeaders(active, old === undefined ? "1.0" : "0.3") };
 }
 
 /** Throws `ExtensionSupportRequiredError` (§3.3.4) that names what a request would have had to ask for. */

@@ -7,7 +7,7 @@ import { type Answer, type Ask, exchange, place, TransportError, type Wire } fro
 export type { Answer, Ask } from "./exchange.ts";
 
 export interface Fetching extends Wire {
-	/** How often a request is sent again after a failure of the network, a 429 or a 5xx. */
+	/** How often a request is sent again after a failure of the network, a 408, 429 or 5xx. */
 	readonly retryAttempts: number;
 	readonly clock: Clock;
 }
@@ -19,27 +19,69 @@ const LONGEST_WISH_MS = 30_000;
 /** Redirects followed for a GET, and for others, whose body is sent again. */
 const HOPS = { GET: 3, POST: 1, PATCH: 1, DELETE: 1 } as const;
 
-/**
- * Sends a request until it is answered by something that another try would not change. Every try has the same body, so
- * a message keeps its id. Throws as `exchange` does.
- */
-export async function httpRequest(ask: Ask, how: Fetching, signal: AbortSignal): Promise<Answer> {
-	for (let tries = 0; ; tries++) {
-		let pause: number | undefined;
-		try {
-			const answer = await redirected(ask, how, signal);
-			if (answer.status !== 429 && answer.status < 500) return answer;
-			pause = pauseFor(tries, retryAfter(answer, how.clock.now()));
-			if (pause === undefined || tries >= how.retryAttempts) return answer;
-			answer.drop();
-		} catch (error) {
-			const again = error instanceof TransportError && error.transient && tries < how.retryAttempts;
-			if (!again) throw error;
-			pause = pauseFor(tries, 0);
-		}
-		await how.clock.sleep(pause ?? 0, signal);
+/** The tries that one request has, whatever they fail by. */
+export class Tries {
+	readonly #how: Pick<Fetching, "retryAttempts" | "clock">;
+	#used = 0;
+
+	constructor(how: Pick<Fetching, "retryAttempts" | "clock">) {
+		this.#how = how;
+	}
+
+	/** Whether there is another one; the peer wishes to be left alone for `wish` milliseconds before it. */
+	isLeft(wish = 0): boolean {
+		return this.#used < this.#how.retryAttempts && wish <= LONGEST_WISH_MS;
+	}
+
+	/**
+	 * Waits for the next one. The pause doubles with every try; half of it is left to chance, so that many callers do not
+	 * come back at once. Throws the reason of `signal`.
+	 */
+	async next(wish: number, signal: AbortSignal): Promise<void> {
+		const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#used, LONGEST_PAUSE_MS);
+		this.#used += 1;
+		await this.#how.clock.sleep(Math.max(wish, pause * (0.5 + Math.random() / 2)), signal);
 		signal.throwIfAborted();
 	}
+}
+
+/** Whether an answer with this status is worth another try. With 408 a server says that the request never arrived. */
+function isWorthAnother(status: number, { once }: Ask): boolean {
+	if (status === 429 || status === 503) return true;
+	return !once && (status === 408 || status >= 500);
+}
+
+/**
+ * Sends a request until it is answered by something that another try would not change, and gives what `take` makes of
+ * the answer; one that breaks off while it is taken counts as lost. Every try has the same body, so a message keeps its
+ * id. `tries` are those of a larger whole. Throws as `exchange` and `take` do.
+ */
+export async function httpTaken<T>(
+	ask: Ask,
+	how: Fetching,
+	signal: AbortSignal,
+	take: (answer: Answer) => T | Promise<T>,
+	tries = new Tries(how),
+): Promise<T> {
+	for (;;) {
+		let wish = 0;
+		try {
+			const answer = await redirected(ask, how, signal);
+			wish = retryAfter(answer, how.clock.now());
+			if (!isWorthAnother(answer.status, ask) || !tries.isLeft(wish)) return await take(answer);
+			answer.drop();
+		} catch (error) {
+			const again = error instanceof TransportError && error.transient && !(ask.once && error.sent);
+			if (!again || !tries.isLeft()) throw error;
+			wish = 0;
+		}
+		await tries.next(wish, signal);
+	}
+}
+
+/** The answer to a request, whose body is still to come. Throws as `exchange` does. */
+export function httpRequest(ask: Ask, how: Fetching, signal: AbortSignal, tries?: Tries): Promise<Answer> {
+	return httpTaken(ask, how, signal, (answer) => answer, tries);
 }
 
 /** How long the answer asks to be left alone, in milliseconds; 0 when it does not say (RFC 9110 §10.2.3). */
@@ -48,13 +90,6 @@ export function retryAfter(answer: Answer, now: number): number {
 	if (/^\d+$/.test(value)) return Number(value) * 1000;
 	const date = Date.parse(value);
 	return Number.isNaN(date) ? 0 : Math.max(0, date - now);
-}
-
-/** Doubles with every try; half of it is left to chance, so that many callers do not come back at once. */
-function pauseFor(tries: number, wish: number): number | undefined {
-	if (wish > LONGEST_WISH_MS) return undefined;
-	const pause = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS);
-	return Math.max(wish, pause * (0.5 + Math.random() / 2));
 }
 
 /**

@@ -11,6 +11,8 @@ import { A2AError, asA2AError } from "../../protocol/errors.ts";
 import type { AgentCard } from "../../protocol/types.ts";
 import { negotiate } from "./extensions.ts";
 import { bearerToken, checkMediaType, checkSource, type GateOptions, utf8 } from "./gate.ts";
+import type { Hooks } from "./hooks.ts";
+import { PUSH_BASE } from "./hooks.ts";
 import { rpcFailure, serveJsonRpc } from "./jsonrpc.ts";
 import { traced } from "./operate.ts";
 import { errorReply, type HttpReply, json, lastSeen, problem } from "./reply.ts";
@@ -33,14 +35,23 @@ export interface HandlerParts {
 	readonly isV03: (caller: Caller, taskId: string) => boolean;
 	/** Largest body taken, in bytes. */
 	readonly maxBodyBytes?: number;
+	/** Takes what peers notify us of; a token of each webhook's own lets them in. */
+	readonly hooks?: Pick<Hooks, "receive">;
+	/** Whether there is room for work, served at `/health` to callers that are let in. */
+	readonly readiness?: () => { readonly readiness: "ready" | "busy" | "draining" };
 	/** Served at `/metrics` to callers that are let in. */
 	readonly metrics?: () => object;
+	/** Told of requests that were turned away for what they are, whoever sent them. */
+	readonly refused?: (address: string, error: A2AError) => void;
 	readonly log: Log;
 	readonly clock?: Clock;
 }
 
 /** A file of ten megabytes fits in, in base64. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/** What a request is turned away with before it is read. Who is not known has an entry of its own (`identify`). */
+const AT_THE_GATE: ReadonlySet<string> = new Set(["ForbiddenError", "MediaTypeError", "PayloadTooLargeError"]);
 
 interface Route {
 	/** A POST of JSON-RPC: its refusals are JSON-RPC errors. */
@@ -61,9 +72,11 @@ export function createHandler(parts: HandlerParts): (request: HttpRequest) => Pr
 		const path = pathOf(request.path);
 		const rest = path.startsWith(`${REST_BASE}/`);
 		const route = rest ? undefined : routes.get(path);
+		const hooks = path.startsWith(PUSH_BASE) && request.method === "POST" && !request.via ? parts.hooks : undefined;
 		const rpc = route?.rpc === true && request.method === "POST";
 		try {
-			if (!request.via) checkSource(request.headers, parts.gate);
+			if (!request.via) checkSource(request.headers, hooks ? { ...parts.gate, authRequired: true } : parts.gate);
+			if (hooks) return await hooks.receive(request, path.slice(PUSH_BASE.length));
 			if (rest) return await callRest(parts, request, path.slice(REST_BASE.length));
 			if (!route || (request.via && !route.relayed)) return problem(404, "NOT_FOUND", "There is nothing at this path");
 			if (request.method !== route.verb && !(request.method === "HEAD" && route.verb === "GET")) {
@@ -72,6 +85,7 @@ export function createHandler(parts: HandlerParts): (request: HttpRequest) => Pr
 			const caller = route.open ? undefined : parts.identify(credentialOf(request));
 			return await route.answer(request, caller);
 		} catch (error) {
+			tell(parts, request, error);
 			if (rpc) return rpcFailure(null, error, log);
 			if (rest) return restFailure(error, log);
 			if (!(error instanceof A2AError)) log.warn("A request failed by a fault of ours", error);
@@ -98,7 +112,10 @@ function routesOf(parts: HandlerParts): ReadonlyMap<string, Route> {
 				verb: "GET",
 				answer: (request) => {
 					const { name, version } = parts.card(request);
-					return json(200, { status: "ok", name, version });
+					const room = parts.readiness?.();
+					// What stands in front of several agents sends its callers elsewhere.
+					const status = room?.readiness === "draining" ? 503 : 200;
+					return json(status, { status: "ok", name, version, ...room });
 				},
 			},
 		],
@@ -117,23 +134,27 @@ async function call(parts: HandlerParts, request: HttpRequest, caller: Caller | 
 			caller,
 			request,
 			version: versionOf(request),
-			extensions: negotiate(parts.card(request), request.headers["a2a-extensions"]),
+			extensions: negotiate(parts.card(request), request.headers),
 			...lastSeen(request.headers),
 			...traced(request.headers),
 		},
 	);
 }
 
+function tell({ refused }: HandlerParts, { remoteAddress }: HttpRequest, error: unknown): void {
+	if (error instanceof A2AError && AT_THE_GATE.has(error.name)) refused?.(remoteAddress, error);
+}
+
 function callRest(parts: HandlerParts, request: HttpRequest, path: string): Promise<HttpReply> {
 	const { agent, maxBodyBytes = MAX_BODY_BYTES, clock = systemClock, log } = parts;
 	return serveRest(
-		{ agent, maxBodyBytes, clock, log },
+		{ agent, maxBodyBytes, failed: (error) => tell(parts, request, error), clock, log },
 		{
 			request,
 			path,
 			caller: () => parts.identify(credentialOf(request)),
 			version: versionOf(request),
-			extensions: negotiate(parts.card(request), request.headers["a2a-extensions"]),
+			extensions: negotiate(parts.card(request), request.headers),
 		},
 	);
 }

@@ -67,7 +67,7 @@ const MOST = 400;
 /** A dispatch is followed no longer. */
 const LIFE_MS = 7 * 24 * 3_600_000;
 /** Notifications that were under way at the end are still taken, so that their senders do not complain. */
-const GRACE_MS = 10 * 60_000;
+const GRACE_MS = 3_600_000;
 const MAX_BYTES = 1024 * 1024;
 /** Requests without a right token from one address, and notifications of one webhook. */
 const WRONG_PER_MINUTE = 60;
@@ -88,6 +88,7 @@ interface Entry {
 	readonly seen: Set<string>;
 	readonly news: Set<HookNews>;
 	listener?: (news: HookNews) => void;
+	readonly hook: Hook;
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
@@ -169,8 +170,19 @@ export function createHooks({ secret, clock }: HooksParts): Hooks {
 				early: new Map(),
 				seen: new Set(),
 				news: new Set(),
+				hook: {
+					listen(listener) {
+						entry.listener = listener;
+						for (const news of entry.news) listener(news);
+					},
+					end: () => end(entry),
+				},
 			};
-			for (const [key, each] of entries) if (each.until <= now || entries.size >= MOST) lose(key, each);
+			for (const [key, each] of entries) if (each.until <= now) lose(key, each);
+			if (entries.size >= MOST) {
+				const oldest = [...entries].find(([, each]) => each.isOver) ?? [...entries][0];
+				if (oldest) lose(...oldest);
+			}
 			entries.set(keyOf(id), entry);
 			return {
 				config: { url: `${base.replace(/\/+$/, "")}${PUSH_BASE}${id}`, token },
@@ -185,18 +197,8 @@ export function createHooks({ secret, clock }: HooksParts): Hooks {
 		},
 
 		of({ peer, taskId }) {
-			const found = [...entries.values()].findLast(
-				(entry) => !entry.isOver && entry.peer === peer && entry.taskId === taskId,
-			);
-			return (
-				found && {
-					listen(listener) {
-						found.listener = listener;
-						for (const news of found.news) listener(news);
-					},
-					end: () => end(found),
-				}
-			);
+			const ours = (entry: Entry) => !entry.isOver && entry.peer === peer && entry.taskId === taskId;
+			return [...entries.values()].findLast(ours)?.hook;
 		},
 
 		async receive(request, id) {
@@ -216,7 +218,7 @@ export function createHooks({ secret, clock }: HooksParts): Hooks {
 				return problem(400, "INVALID_ARGUMENT", "This webhook is for another task");
 			}
 			const mark = digest(body).toString("base64");
-			if (entry.isOver || entry.seen.has(mark)) return json(200, {});
+			if (entry.seen.has(mark)) return json(200, {});
 			if (entry.seen.size >= REMEMBERED) entry.seen.clear();
 			entry.seen.add(mark);
 			if (entry.taskId !== undefined) heard(entry, claim.settled);

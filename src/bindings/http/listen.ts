@@ -1,11 +1,14 @@
 /** A TCP port in front of a handler. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, isIP } from "node:net";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { attempt, type Log } from "../../lib/log.ts";
 import { isLoopback } from "./gate.ts";
+import { answerMalformed } from "./malformed.ts";
 import type { HttpReply } from "./reply.ts";
 import { follow, type HttpRequest, NodeRequest } from "./request.ts";
+import type { ServerTls } from "./tls.ts";
 import { writeReply } from "./write.ts";
 
 export interface ListenOptions {
@@ -15,6 +18,8 @@ export interface ListenOptions {
 	readonly port: number;
 	/** How many ports above `port` are tried when it is taken; after them, any free port. */
 	readonly portFallback: number;
+	/** Speaks https with it; absent: http. */
+	readonly tls?: ServerTls | undefined;
 	readonly log: Log;
 	readonly clock?: Clock;
 }
@@ -54,10 +59,10 @@ export function bindHost(wanted: string, hasToken: boolean): string {
 	return hasToken || isLoopback(host) ? host : "127.0.0.1";
 }
 
-/** `http://host:port/` with IPv6 brackets; the wildcard addresses, which nobody can call, become their loopback one. */
-export function urlOf(host: string, port: number): string {
+/** `http://host:port/`, or https, with IPv6 brackets; the wildcard addresses, which nobody can call, become their loopback one. */
+export function urlOf(host: string, port: number, secure = false): string {
 	const callable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-	return `http://${isIP(callable) === 6 ? `[${callable}]` : callable}:${port}/`;
+	return `${secure ? "https" : "http"}://${isIP(callable) === 6 ? `[${callable}]` : callable}:${port}/`;
 }
 
 /**
@@ -104,12 +109,15 @@ export async function listen(
 		answer(message, response, invite).catch(cut).catch(evenWithoutLog);
 	}
 
-	const server = createServer({
+	const times = {
 		headersTimeout: HEADERS_MS,
 		requestTimeout: REQUEST_MS,
 		keepAliveTimeout: KEEP_ALIVE_MS,
 		connectionsCheckingInterval: 5_000,
-	});
+	};
+	const server = options.tls
+		? createSecureServer({ ...times, ...options.tls, handshakeTimeout: HEADERS_MS })
+		: createServer(times);
 	server.maxConnections = MAX_CONNECTIONS;
 	// No limit by count (one by size exists): headers beyond it would be dropped in silence, a proxy's mark among them.
 	server.maxHeadersCount = 0;
@@ -117,6 +125,7 @@ export async function listen(
 	server.on("checkContinue", (message, response: ServerResponse) =>
 		serve(message, response, () => response.writeContinue()),
 	);
+	answerMalformed(server);
 	server.on("connection", (socket) => socket.unref());
 	await bind(server, options);
 	server.on("error", (error) => log.warn("The server reported an error", error));
@@ -126,7 +135,7 @@ export async function listen(
 	return {
 		host: address,
 		port,
-		url: urlOf(address, port),
+		url: urlOf(address, port, options.tls !== undefined),
 		close(work) {
 			closing ??= shut(server, clock, async () => {
 				if (work) await told(work);

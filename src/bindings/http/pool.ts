@@ -5,6 +5,7 @@ import { Socket } from "node:net";
 import { createShared, type Shared } from "../../lib/shared.ts";
 import type { Lifetime } from "./card-age.ts";
 import type { TrustedCard } from "./card-trust.ts";
+import type { Trust } from "./tls.ts";
 
 /** A card as it was fetched. */
 export interface FetchedCard extends TrustedCard, Lifetime {
@@ -20,7 +21,8 @@ export interface FetchedCard extends TrustedCard, Lifetime {
 export type KeptCard = FetchedCard | { readonly card: undefined; readonly freshUntil: number };
 
 export interface HttpPool {
-	agentFor(url: URL): HttpAgent | HttpsAgent;
+	/** Connections under one trust are not used for calls under another. */
+	agentFor(url: URL, trust?: Trust): HttpAgent | HttpsAgent;
 	/** Cards by where they were found; bounded. */
 	readonly cards: {
 		get(key: string): KeptCard | undefined;
@@ -62,10 +64,19 @@ export function createHttpPool(how: { readonly background?: boolean } = {}): Htt
 		autoSelectFamilyAttemptTimeout: 1_000,
 	} as const;
 	const plain = how.background ? quiet(new HttpAgent({ ...options, keepAlive: false })) : new HttpAgent(options);
-	const secure = how.background ? quiet(new HttpsAgent({ ...options, keepAlive: false })) : new HttpsAgent(options);
+	const makeSecure = () =>
+		how.background ? quiet(new HttpsAgent({ ...options, keepAlive: false })) : new HttpsAgent(options);
+	const secure = makeSecure();
+	const trusting = new Map<Trust, HttpsAgent>();
+	function secureFor(trust: Trust | undefined): HttpsAgent {
+		if (trust === undefined) return secure;
+		const agent = trusting.get(trust) ?? makeSecure();
+		trusting.set(trust, agent);
+		return agent;
+	}
 	const kept = new Map<string, KeptCard>();
 	return {
-		agentFor: (url) => (url.protocol === "https:" ? secure : plain),
+		agentFor: (url, trust) => (url.protocol === "https:" ? secureFor(trust) : plain),
 		cards: {
 			get: (key) => kept.get(key),
 			set(key, card) {
@@ -79,7 +90,7 @@ export function createHttpPool(how: { readonly background?: boolean } = {}): Htt
 		lookups: createShared(),
 		close() {
 			plain.destroy();
-			secure.destroy();
+			for (const agent of [secure, ...trusting.values()]) agent.destroy();
 			kept.clear();
 		},
 	};

@@ -28,6 +28,8 @@ export const REST_BASE = "/rest";
 export interface RestParts {
 	readonly agent: Agent;
 	readonly maxBodyBytes: number;
+	/** Told of requests that failed. */
+	readonly failed?: (error: unknown) => void;
 	readonly clock: Clock;
 	readonly log: Log;
 }
@@ -71,6 +73,7 @@ export async function serveRest(parts: RestParts, incoming: RestCall): Promise<H
 		const params = dialect.params(found.operation, restParams(found, queryOf(request), body));
 		return await perform(parts, { ...found, dialect, params, call }, headers);
 	} catch (error) {
+		parts.failed?.(error);
 		return restFailure(error, parts.log, dialect, headers);
 	}
 }

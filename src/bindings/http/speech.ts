@@ -2,9 +2,10 @@
 import { A2AError } from "../../protocol/errors.ts";
 import { request as envelope, readReply } from "../../protocol/jsonrpc.ts";
 import { OPERATIONS, type OperationName, type Params } from "../../protocol/operations.ts";
-import { buildRest, REST_MEDIA_TYPE, readRestError } from "../../protocol/rest.ts";
-import { downcastParams, v03Method } from "../../protocol/v03/index.ts";
-import { isRestError, restResultIn, resultIn } from "./answer.ts";
+import { buildRest, REST_MEDIA_TYPE, type RestRequest } from "../../protocol/rest.ts";
+import { buildProto, downcastParams, fromProtoResult, v03Method } from "../../protocol/v03/index.ts";
+import type { ProtocolVersion } from "../../protocol/version.ts";
+import { restErrorIn, restResultIn, resultIn } from "./answer.ts";
 import type { CallPoint } from "./endpoint.ts";
 import type { Answer, Ask } from "./exchange.ts";
 
@@ -48,6 +49,7 @@ function speakRpc<K extends OperationName>(point: CallPoint, operation: K, param
 		point.version === "0.3"
 			? envelope(id, v03Method(operation), downcastParams(operation, params))
 			: envelope(id, operation, params);
+	const isVoid = point.version === "0.3" && operation === "DeleteTaskPushNotificationConfig";
 	const headers = {
 		...how.headers,
 		"content-type": "application/json",
@@ -55,17 +57,31 @@ function speakRpc<K extends OperationName>(point: CallPoint, operation: K, param
 	};
 	return {
 		ask: { method: "POST", url: point.url, headers, body: JSON.stringify(body) },
-		result: (answer, bytes) => resultIn(answer, bytes, id, now()),
+		result: (answer, bytes) => resultIn(answer, bytes, { id, isVoid, now: now() }),
 		item: (value) => readReply(value, id),
 	};
 }
 
+/** How the two versions of HTTP+JSON differ for a client. */
+interface RestForm {
+	readonly type: string;
+	build<K extends OperationName>(operation: K, params: Params[K]): RestRequest;
+	/** A result, or one item of a stream, for the decoders. */
+	read(operation: OperationName, value: unknown): unknown;
+}
+const FORMS: { readonly [V in ProtocolVersion]: RestForm } = {
+	"1.0": { type: REST_MEDIA_TYPE, build: buildRest, read: (_, value) => value },
+	"0.3": { type: "application/json", build: buildProto, read: fromProtoResult },
+};
+
 function speakRest<K extends OperationName>(point: CallPoint, operation: K, params: Params[K], how: Speaking): Spoken {
-	const { verb, path, body } = buildRest(operation, params);
+	const form = FORMS[point.version];
+	const { verb, path, body } = form.build(operation, params);
+	const types = [...new Set([form.type, "application/json"])].join(", ");
 	const headers = {
 		...how.headers,
-		accept: accepted(operation, `${REST_MEDIA_TYPE}, application/json`),
-		...(body === undefined ? {} : { "content-type": REST_MEDIA_TYPE }),
+		accept: accepted(operation, types),
+		...(body === undefined ? {} : { "content-type": form.type }),
 	};
 	return {
 		ask: {
@@ -74,10 +90,11 @@ function speakRest<K extends OperationName>(point: CallPoint, operation: K, para
 			headers,
 			...(body === undefined ? {} : { body: JSON.stringify(body) }),
 		},
-		result: (answer, bytes) => restResultIn(answer, bytes, how.now()),
+		result: (answer, bytes) => form.read(operation, restResultIn(answer, bytes, how.now())),
 		item(value) {
-			if (isRestError(value)) throw readRestError(Number(value.error.code), value);
-			return value;
+			const error = restErrorIn(value);
+			if (error) throw error;
+			return form.read(operation, value);
 		},
 	};
 }

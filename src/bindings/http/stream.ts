@@ -1,10 +1,10 @@
 /** Reading a peer's event stream (§9.4.2, §11.7). */
 import { A2AError } from "../../protocol/errors.ts";
-import { SseParser } from "../../protocol/sse.ts";
+import { type SseEvent, SseParser } from "../../protocol/sse.ts";
 import { isTerminal } from "../../protocol/task.ts";
-import type { StreamResponse } from "../../protocol/types.ts";
+import { eventId, type StreamResponse } from "../../protocol/types.ts";
 import { type Answer, place } from "./exchange.ts";
-import { type Fetching, httpRequest } from "./fetch.ts";
+import { type Fetching, httpRequest, Tries } from "./fetch.ts";
 import { essence } from "./gate.ts";
 import { type Limit, seconds } from "./limits.ts";
 import type { Spoken } from "./speech.ts";
@@ -21,16 +21,42 @@ const MAX_EVENTS = 200_000;
 const MAX_REPLY_BYTES = 32 * 1024 * 1024;
 
 /**
- * The items of a stream, until a task ends or the peer ends the stream. Throws before the first item when the peer
- * refuses. A stream that breaks off, or stays silent for too long, throws with `details.metadata.broken` "stream":
- * what became of the task is then not known, and asking for it is up to the caller.
+ * The items of a stream, until a task ends or the peer ends the stream, each with its id where the peer gives one.
+ * Throws before the first item when the peer refuses. A stream that breaks off, or stays silent for too long, throws
+ * with `details.metadata.broken` "stream": what became of the task is then not known, and asking for it is up to the
+ * caller. One that breaks off before its first item is asked for again, where that may be.
  */
 export async function* readStream<T extends StreamResponse>(
-	{ ask, result, item: itemOf }: Spoken,
+	spoken: Spoken,
 	how: Fetching & { readonly streamTimeoutMs: number },
 	reading: Reading<T>,
 ): AsyncGenerator<T, void, undefined> {
-	const { limit, decode } = reading;
+	const tries = new Tries(how);
+	for (;;) {
+		let begun = false;
+		try {
+			for await (const item of oneStream(spoken, how, reading, tries)) {
+				begun = true;
+				yield item;
+			}
+			if (begun || spoken.ask.once || !tries.isLeft()) return;
+		} catch (error) {
+			if (begun || spoken.ask.once || !isCut(error) || !tries.isLeft()) throw error;
+		}
+		await tries.next(0, reading.limit.signal);
+	}
+}
+
+/** The connection broke, before or after the headers of the answer; no limit of ours passed. */
+const isCut = (error: unknown): boolean =>
+	error instanceof A2AError && error.name === "PeerUnreachableError" && error.details.metadata?.broken !== undefined;
+
+async function* oneStream<T extends StreamResponse>(
+	{ ask, result, item: itemOf }: Spoken,
+	how: Fetching & { readonly streamTimeoutMs: number },
+	{ limit, decode }: Reading<T>,
+	tries: Tries,
+): AsyncGenerator<T, void, undefined> {
 	const { streamTimeoutMs } = how;
 	const silence = () => {
 		limit.set(streamTimeoutMs, () => {
@@ -39,8 +65,7 @@ export async function* readStream<T extends StreamResponse>(
 		});
 	};
 	silence();
-	// Only an answer that has not begun is asked for again: after its first event a second try could double the work.
-	const answer = await httpRequest(ask, how, limit.signal);
+	const answer = await httpRequest(ask, how, limit.signal, tries);
 	if (answer.status !== 200 || essence(answer.headers["content-type"]) !== "text/event-stream") {
 		const bytes = await answer.bytes(MAX_REPLY_BYTES);
 		limit.lift();
@@ -50,11 +75,11 @@ export async function* readStream<T extends StreamResponse>(
 	}
 	let first = true;
 	try {
-		for await (const data of texts(answer, silence)) {
+		for await (const { data, id } of events(answer, silence)) {
 			// A reader takes its time; that is no silence of the peer.
 			limit.lift();
 			const item = decode(itemOf(parsed(data, answer)));
-			yield item;
+			yield id === undefined ? item : { ...item, [eventId]: id };
 			if (isEnd(item, first)) return;
 			first = false;
 			silence();
@@ -71,21 +96,24 @@ function isEnd(item: StreamResponse, first: boolean): boolean {
 	return first && "message" in item;
 }
 
-/** The data of each event. `heard` is told of every byte, comments included. */
-async function* texts(answer: Answer, heard: () => void): AsyncGenerator<string, void, undefined> {
+/** The events. `heard` is told of every byte, comments included. */
+async function* events(
+	answer: Answer,
+	heard: () => void,
+): AsyncGenerator<Pick<SseEvent, "data" | "id">, void, undefined> {
 	const parser = new SseParser({ maxBytes: MAX_EVENT_BYTES });
 	let bytes = 0;
-	let events = 0;
+	let count = 0;
 	let cut: unknown;
 	try {
 		for await (const chunk of answer.chunks()) {
 			heard();
 			bytes += chunk.length;
-			for (const { data } of parser.push(chunk)) {
-				events += 1;
-				yield data;
+			for (const event of parser.push(chunk)) {
+				count += 1;
+				yield event;
 			}
-			if (bytes > MAX_STREAM_BYTES || events > MAX_EVENTS) {
+			if (bytes > MAX_STREAM_BYTES || count > MAX_EVENTS) {
 				const text = `The stream of ${place(answer.url)} is longer than ${MAX_STREAM_BYTES} bytes or ${MAX_EVENTS} events`;
 				throw new A2AError("InvalidAgentResponseError", text);
 			}
@@ -96,7 +124,7 @@ async function* texts(answer: Answer, heard: () => void): AsyncGenerator<string,
 	}
 	// The last event may lack only the blank line behind it.
 	const rest = parser.rest();
-	if (rest !== "" && isWhole(rest)) yield rest;
+	if (rest !== "" && isWhole(rest)) yield { data: rest };
 	else if (rest !== "" || cut !== undefined) throw broken(answer, cut);
 	else return;
 	if (cut !== undefined) throw broken(answer, cut);

@@ -1,8 +1,9 @@
 /** The file of a box: read without following links, replaced as a whole. Nothing here knows what a message is. */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { lstat, open, rename, rm } from "node:fs/promises";
+import { lstat, open, rm } from "node:fs/promises";
 import { errorCode } from "../../lib/errno.ts";
+import { replace } from "../../lib/files.ts";
 
 /** What was found at the place of a box. */
 export interface Found {
@@ -72,7 +73,7 @@ export async function replaceIf(path: string, seen: string, text: string): Promi
 			await rm(beside, { force: true });
 			return undefined;
 		}
-		await rename(beside, path);
+		await replace(beside, path);
 		return stamp;
 	} catch (error) {
 		await rm(beside, { force: true });

@@ -28,16 +28,23 @@ export function valuesIn(text: string): readonly unknown[] | undefined {
 	}
 }
 
+/** How many times the length of a broken text is looked through at most. */
+const PATIENCE = 20;
+
 /** The whole objects in a text that is broken somewhere: a line was cut, a comma is missing, an editor was at it. */
 export function salvage(text: string): readonly unknown[] {
 	const found: unknown[] = [];
-	for (let at = text.indexOf("{"); at !== -1; at = text.indexOf("{", at)) {
+	let budget = text.length * PATIENCE;
+	for (let at = text.indexOf("{"); at !== -1 && budget > 0; at = text.indexOf("{", at)) {
 		const end = endOf(text, at);
+		budget -= (end ?? text.length) - at;
 		const value = end === undefined ? undefined : valuesIn(text.slice(at, end))?.[0];
+		// One that is cut may hold whole ones that stand behind it.
 		if (value === undefined) at += 1;
-		else found.push(value);
-		if (value !== undefined && end !== undefined) at = end;
-		if (end === undefined) break;
+		else {
+			found.push(value);
+			at = end ?? text.length;
+		}
 	}
 	return found;
 }

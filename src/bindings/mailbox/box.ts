@@ -42,8 +42,18 @@ const MOST_TRIES = 100;
 const LOCK_MS = 10_000;
 const MAX_REJECTED = 1_000;
 
+/** What was decided stands no more, and was not written. */
+export class Fallen extends Error {}
+
+/** Says whether what was decided a while ago still stands. */
+export type Still = () => Promise<boolean>;
+/** A decision that is older than this, in milliseconds, is asked for again before it is written. */
+const STALE_MS = 1_000;
+
 interface Waiting {
 	readonly edits: readonly Edit[];
+	readonly at: number;
+	readonly still: Still | undefined;
 	readonly done: () => void;
 	readonly failed: (error: unknown) => void;
 }
@@ -102,10 +112,12 @@ export class Box {
 
 	/**
 	 * Changes the box. Edits that are asked for while it is written go into one write after that. Rejects when the file
-	 * could not be written, or its owner has no folder.
+	 * could not be written, or its owner has no folder. `still`: asked when this process was held up before it could write
+	 * (stopped, asleep, waiting for the lock); rejects with `Fallen` when the edits stand no more.
 	 */
-	update(edits: readonly Edit[]): Promise<void> {
-		const written = new Promise<void>((done, failed) => this.#queue.push({ edits, done, failed }));
+	update(edits: readonly Edit[], still?: Still): Promise<void> {
+		const at = this.#parts.clock.now();
+		const written = new Promise<void>((done, failed) => this.#queue.push({ edits, at, still, done, failed }));
 		if (!this.#writing) void this.#drain();
 		return written;
 	}
@@ -122,7 +134,7 @@ export class Box {
 					() => {
 						// What came while we waited for the lock comes along.
 						batch = this.#queue.splice(0);
-						return this.#write(batch.flatMap((each) => each.edits));
+						return this.#write(batch);
 					},
 					{ waitMs: LOCK_MS },
 				);
@@ -144,7 +156,18 @@ export class Box {
 		}
 	}
 
-	async #write(edits: readonly Edit[]): Promise<void> {
+	/** The edits that stand now. */
+	async #standing(batch: readonly Waiting[]): Promise<readonly Edit[]> {
+		const now = this.#parts.clock.now();
+		const each = batch.map(async ({ edits, at, still, failed }) => {
+			if (!still || now - at <= STALE_MS || (await still())) return edits;
+			failed(new Fallen(`${this.path} is somebody else's to write now`));
+			return [];
+		});
+		return (await Promise.all(each)).flat();
+	}
+
+	async #write(batch: readonly Waiting[]): Promise<void> {
 		const { clock, keep } = this.#parts;
 		let rejected: string | undefined;
 		for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -161,7 +184,7 @@ export class Box {
 				await rename(this.path, `${this.path}.${clock.now()}.rejected`);
 				continue;
 			}
-			const mails = edited(now.mails, edits, keep, clock.now());
+			const mails = edited(now.mails, await this.#standing(batch), keep, clock.now());
 			const stamp = await replaceIf(this.path, now.stamp, boxText(mails));
 			if (stamp === undefined) continue;
 			this.#keep({ mails, bad: [], halfway: false, stamp });

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { newId } from "../../lib/ids.ts";
 import { attempt } from "../../lib/log.ts";
 import { oneLine } from "../../lib/text.ts";
-import type { Contents } from "./box.ts";
+import { type Contents, Fallen, type Still } from "./box.ts";
 import { stampAt } from "./box-file.ts";
 import { candidate } from "./election.ts";
 import type { Holder } from "./leases.ts";
@@ -93,7 +93,11 @@ export function startOrchestrator({ root, self, times, watch }: OrchestratorPart
 
 	async function lookAtAll(): Promise<void> {
 		const names = await root.folders();
-		for (const name of seen.keys()) if (!names.includes(name)) seen.delete(name);
+		for (const [name, { id }] of seen) {
+			if (names.includes(name)) continue;
+			seen.delete(name);
+			root.forget(id);
+		}
 		watchFolder(root.agents, () => {
 			crowd = true;
 			loop.wake();
@@ -142,7 +146,8 @@ export function startOrchestrator({ root, self, times, watch }: OrchestratorPart
 		if (epoch === undefined) return;
 		const names = [...dirty];
 		dirty.clear();
-		if (woken && !crowd && names.length > 0) {
+		const partly = woken && !crowd && names.length > 0;
+		if (partly) {
 			const news = await Promise.all(names.map(look));
 			if (!news.includes(true)) return;
 		} else {
@@ -157,7 +162,13 @@ export function startOrchestrator({ root, self, times, watch }: OrchestratorPart
 			return known;
 		};
 		const now = clock.now();
-		const moves = route({ agents: views(now), epoch, isDead: isGone, newId }, now, times);
+		const decide = () => route({ agents: views(now), epoch, isDead: isGone, newId }, now, times);
+		let moves = decide();
+		if (partly && moves.some(isForNobody)) {
+			// Whoever asks has a folder before it asks; we may not have seen it yet.
+			await lookAtAll();
+			moves = decide();
+		}
 		const broken = [...seen.values()].flatMap(({ id, inbox, outbox }) => [
 			...(inbox.bad.length > 0 ? [{ agent: id, side: "inbox" } as const] : []),
 			...(outbox.bad.length > 0 ? [{ agent: id, side: "outbox" } as const] : []),
@@ -165,13 +176,15 @@ export function startOrchestrator({ root, self, times, watch }: OrchestratorPart
 		if (moves.length === 0 && broken.length === 0) return;
 		busyAt = now;
 		// Stopped for a while, somebody else may have taken over.
-		if (await standing.holds(epoch)) await carryOut(moves, broken);
+		const still = () => standing.holds(epoch);
+		if (await still()) await carryOut(moves, broken, still);
 		loop.wake();
 	}
 
 	/** Writes what is to be written, round by round. */
-	async function carryOut(moves: readonly Move[], broken: readonly Place[]): Promise<void> {
+	async function carryOut(moves: readonly Move[], broken: readonly Place[], still: Still): Promise<void> {
 		const failed = new Set<string>();
+		let fallen = false;
 		const write = async (batch: readonly Move[], also: readonly Place[]) => {
 			const boxes = new Map<string, { readonly place: Place; readonly edits: Move["edit"][] }>();
 			for (const place of [...also, ...batch]) {
@@ -183,15 +196,17 @@ export function startOrchestrator({ root, self, times, watch }: OrchestratorPart
 			await Promise.all(
 				[...boxes.values()].map(async ({ place: { agent, side }, edits }) => {
 					try {
-						await root.box(agent, side).update(edits);
+						await root.box(agent, side).update(edits, still);
 					} catch (error) {
 						if (side === "inbox") failed.add(agent);
+						fallen ||= error instanceof Fallen;
 						log.warn(`Could not write the ${side} of ${oneLine(agent, 80)}`, error);
 					}
 				}),
 			);
 		};
 		for (const round of [0, 1, 2]) {
+			if (fallen) return;
 			const isDue = (move: Move) => move.round === round && !move.after?.some((agent) => failed.has(agent));
 			await write(moves.filter(isDue), round === 0 ? broken : []);
 		}
@@ -217,5 +232,9 @@ export function startOrchestrator({ root, self, times, watch }: OrchestratorPart
 		},
 	};
 }
+
+/** Something ends here because there is nobody to bring it to. */
+const isForNobody = ({ edit, after }: Move): boolean =>
+	"mark" in edit && (edit.fields._state === "undelivered" || after?.length === 0);
 
 const holderOf = ({ instance, pid, host }: Registration): Holder => ({ instance, pid, host });

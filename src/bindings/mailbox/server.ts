@@ -44,7 +44,7 @@ export interface MailServer {
 const ANSWER_SECONDS = 300;
 const BROADCAST_SECONDS = 86_400;
 /** Requests that were answered, in case they are given to us again. */
-const MAX_DONE = 500;
+const MAX_DONE = 100;
 
 /** Registers, and serves until `close`. Rejects when there is no place to be had. */
 export async function serveMailbox(parts: ServerParts): Promise<MailServer> {

@@ -1,4 +1,5 @@
 /** Peers that the operator wrote down. */
+import type { TlsFiles } from "../../bindings/http/tls.ts";
 import type { Log } from "../../lib/log.ts";
 import { oneLine } from "../../lib/text.ts";
 import type { JsonObject } from "../../protocol/types.ts";
@@ -17,6 +18,7 @@ export interface ConfiguredPeer {
 	readonly cardUrl?: string | undefined;
 	readonly card?: JsonObject | string | undefined;
 	readonly cardKeys?: JsonObject | string | undefined;
+	readonly tls?: TlsFiles | undefined;
 }
 
 function cardOf({ cardUrl, card: source, cardKeys: keys }: ConfiguredPeer): CardSettings | undefined {
@@ -43,6 +45,7 @@ export function fromConfig(peers: Readonly<Record<string, ConfiguredPeer>>, log:
 				...(entry.description ? { description: oneLine(entry.description) } : {}),
 				...(entry.token ? { token: entry.token } : {}),
 				...(card ? { card } : {}),
+				...(entry.tls ? { tls: entry.tls } : {}),
 			},
 		];
 	});

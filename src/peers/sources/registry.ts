@@ -2,10 +2,10 @@
  * Sessions of this machine, found through a folder with one file per process. A file counts while its heartbeat (the
  * file's time) is fresh and the process that wrote it lives; nothing is probed over the network.
  */
-import { chmod, readdir, rm, utimes } from "node:fs/promises";
+import { readdir, rm, utimes } from "node:fs/promises";
 import { type Clock, every } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/errno.ts";
-import { writeJson } from "../../lib/files.ts";
+import { privateFolder, writeJson } from "../../lib/files.ts";
 import { attempt, type Log } from "../../lib/log.ts";
 import { folded } from "../names.ts";
 import type { Peer, Source } from "../peer.ts";
@@ -102,8 +102,8 @@ export function fromRegistry(options: RegistryOptions): Registry {
 		const { ticks } = await processFacts(pid);
 		const { url, cwd, model, tools, skills, startedAt } = facts;
 		const shown = skills.map((skill) => ({ id: skill.id, name: skill.name, tags: skill.tags }));
+		await privateFolder(dir);
 		await writeJson(own, { name, url, pid, cwd, model, tools, skills: shown, startedAt, ticks });
-		await chmod(dir, 0o700);
 		await touch();
 	}
 

@@ -32,8 +32,8 @@ function partProto(part: Part): object {
 	return { file: { ...content, ...mimeType, ...name }, ...metadata };
 }
 
-/** Its proto has no references to other tasks. */
-function messageProto({ parts, referenceTaskIds: _, ...message }: Message): object {
+/** A message; the proto has no references to other tasks. */
+export function messageProto({ parts, referenceTaskIds: _, ...message }: Message): object {
 	return { ...message, content: parts.map(partProto) };
 }
 
@@ -103,8 +103,8 @@ export function endsProtoStream(item: object): boolean {
 	return "statusUpdate" in item && isObject(item.statusUpdate) && item.statusUpdate.final === true;
 }
 
-/** A data part holds its object one level further down. */
-function upcastPart(part: unknown): unknown {
+/** A part as 1.0 has it: a data part holds its object one level further down. */
+export function fromProtoPart(part: unknown): unknown {
 	if (!isObject(part) || !isObject(part.data) || !isObject(part.data.data)) return part;
 	return { ...part, data: part.data.data };
 }
@@ -112,7 +112,7 @@ function upcastPart(part: unknown): unknown {
 function upcastMessage(message: unknown): unknown {
 	if (!isObject(message)) return message;
 	const { content, parts = content, ...rest } = message;
-	return { ...rest, parts: Array.isArray(parts) ? parts.map(upcastPart) : parts };
+	return { ...rest, parts: Array.isArray(parts) ? parts.map(fromProtoPart) : parts };
 }
 
 /** A boolean of a proto that is not there is false: whoever sends a configuration without it does not want to wait. */
@@ -153,8 +153,14 @@ export function protoParams(operation: OperationName, params: unknown): unknown 
 /** An error as clients of this form read it: code and message of JSON-RPC at the top, with the status it goes with. */
 export function protoError(error: A2AError): {
 	readonly status: number;
-	readonly body: { readonly code: number; readonly message: string; readonly data: readonly ErrorDetail[] };
+	readonly body: {
+		readonly code: number;
+		/** Its name, by which the official Python SDK tells errors of this form. */
+		readonly type: string;
+		readonly message: string;
+		readonly data: readonly ErrorDetail[];
+	};
 } {
 	const { http, jsonrpc: code } = ERRORS[error.name];
-	return { status: http, body: { code, message: error.message, data: errorInfo(error) } };
+	return { status: http, body: { code, type: error.name, message: error.message, data: errorInfo(error) } };
 }
