@@ -1,12 +1,12 @@
 /**
- * `npm run sut -- --port P [--token T] [--peer-tokens a:t1,b:t2] [--extension URI[!]]… [--card-key FILE] [--state DIR]
- * [--no-limits]`
+ * `npm run sut -- --port P [--token T] [--peer-tokens a:t1,b:t2] [--extension URI[!]]… [--card-key FILE] [--no-push]
+ * [--state DIR] [--no-limits]`
  *
  * The very server and operations that Pi users have, bound to 127.0.0.1, with `scripted-agent.ts` in place of Pi. The first
  * line on stdout is the base URL; SIGTERM or SIGINT stops it. `--state` keeps its files (audit log, conversations); without
  * it they are removed at the end. `--extension` declares one on the card, with a `!` as required; `--card-key` signs the
- * card. `--no-limits` lifts rate limit, concurrency and turn caps, for suites that send thousands
- * of requests.
+ * card; `--no-push` takes push notifications off it. `--no-limits` lifts rate limit, concurrency and turn caps, for
+ * suites that send thousands of requests.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +23,7 @@ const { values: options } = parseArgs({
 		"peer-tokens": { type: "string" },
 		extension: { type: "string", multiple: true, default: [] },
 		"card-key": { type: "string" },
+		"no-push": { type: "boolean", default: false },
 		state: { type: "string" },
 		"no-limits": { type: "boolean", default: false },
 	},
@@ -51,6 +52,7 @@ const { app, status } = await startServer({
 		A2A_BEARER_TOKEN: options.token,
 		A2A_PEER_TOKENS: options["peer-tokens"],
 		A2A_CARD_KEY: options["card-key"],
+		A2A_PUSH_NOTIFICATIONS: String(!options["no-push"]),
 		A2A_DISCOVERY_LOCAL: "false",
 	},
 }).catch((error: Error) => fail(error.message));

@@ -4,10 +4,10 @@
  */
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { auditLimits } from "./audit-limits.ts";
 import { createHooks } from "./bindings/http/hooks.ts";
 import { bindHost } from "./bindings/http/listen.ts";
 import { CARD_PATHS } from "./bindings/http/serve-card.ts";
-import { auditLimits } from "./config/audit-limits.ts";
 import { changes, isMoved } from "./config/changes.ts";
 import { type Loaded, loadConfig } from "./config/load.ts";
 import { saveEdits } from "./config/save.ts";
@@ -15,12 +15,14 @@ import { secretsOf } from "./config/secrets.ts";
 import { createDurable, storeLimits } from "./durable.ts";
 import { createGateways, type GatewayStatus } from "./gateways.ts";
 import { auditLog } from "./guard/audit.ts";
+import { loopGuard } from "./guard/loops.ts";
 import { type Metrics, metrics } from "./guard/metrics.ts";
 import { policyText } from "./guard/peer-policy.ts";
 import { redaction } from "./guard/redact.ts";
 import type { Host } from "./host.ts";
 import { createInbound } from "./inbound.ts";
 import { systemClock } from "./lib/clock.ts";
+import { newId } from "./lib/ids.ts";
 import { JsonlFile } from "./lib/jsonl.ts";
 import { attempt } from "./lib/log.ts";
 import { oneLine } from "./lib/text.ts";
@@ -104,6 +106,10 @@ export function createApp(first: Loaded, host: Host): App {
 	/** Rules against leaks, and the tokens of this configuration. */
 	const safe = () => redaction([...secretsOf(loaded.config), ...gateways.minted().values()]);
 	let redacting = safe();
+	const loops = loopGuard({
+		id: newId("agent").slice(-8),
+		name: () => loaded.config.selfIdentity || loaded.config.agentName,
+	});
 	const hooks = createHooks({ secret: () => loaded.config.pushSecret, clock });
 	const inbound = createInbound({
 		config: () => loaded.config,
@@ -113,6 +119,7 @@ export function createApp(first: Loaded, host: Host): App {
 		durable,
 		audit,
 		metrics: counts,
+		loops: loops.policy,
 		clock,
 		hooks,
 		minted: gateways.minted,
@@ -126,6 +133,7 @@ export function createApp(first: Loaded, host: Host): App {
 			host,
 			self: () => inbound.listening(),
 			hooks,
+			path: loops.path,
 			gateways: gateways.source,
 			mailbox,
 			adopt,

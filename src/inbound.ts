@@ -26,7 +26,7 @@ import type { Host } from "./host.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Mailbox, MailServed } from "./mailbox.ts";
 import { createOwnCards, loadCardSigner } from "./own-card.ts";
-import { guarded } from "./protocol/agent.ts";
+import { guarded, type Policy } from "./protocol/agent.ts";
 import { taskId } from "./protocol/types.ts";
 import type { TaskStore } from "./tasks/store.ts";
 
@@ -46,6 +46,8 @@ export interface InboundParts {
 	readonly durable: Durable;
 	readonly audit: AuditLog;
 	readonly metrics: Metrics;
+	/** Refuses work that comes back in a circle. */
+	readonly loops: Policy;
 	readonly clock: Clock;
 	/** Our webhooks; they are lost when the server stops or moves. */
 	readonly hooks: Pick<Hooks, "receive" | "clear">;
@@ -123,6 +125,7 @@ export function createInbound(parts: InboundParts): Inbound {
 				trusted(config),
 				rateLimited({ perMinute: config.rateLimitPerMin, clock }),
 				turnCapped({ max: config.maxPingpongTurns, clock }),
+				parts.loops,
 				streamsCapped({ max: Math.max(LEAST_STREAMS, config.maxConcurrent * STREAMS_PER_TURN) }),
 			),
 			identify: parts.audit.identified(

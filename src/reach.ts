@@ -13,7 +13,8 @@ import type { Host } from "./host.ts";
 import type { Clock } from "./lib/clock.ts";
 import { attempt } from "./lib/log.ts";
 import type { Mailbox } from "./mailbox.ts";
-import type { Adopt } from "./peers/adopt.ts";
+import type { Adopt, UnknownOrigins } from "./peers/adopt.ts";
+import type { CallsParts } from "./peers/calls.ts";
 import { createConnect, openHttp } from "./peers/connect.ts";
 import { createConversations } from "./peers/conversations.ts";
 import { createDirectory } from "./peers/directory.ts";
@@ -38,6 +39,8 @@ export interface ReachParts {
 	readonly hooks: Pick<Hooks, "open">;
 	/** Peers of the gateways. */
 	readonly gateways: Source;
+	/** As in `CallsParts`. */
+	readonly path: CallsParts["path"];
 	/** The agents of the mailbox. */
 	readonly mailbox: Pick<Mailbox, "source" | "open">;
 	readonly audit: AuditLog;
@@ -106,6 +109,7 @@ export function createReach(parts: ReachParts): Reach {
 		directory,
 		own: config,
 		adopt: parts.adopt,
+		unknownOrigins: config.unknownOrigins as UnknownOrigins,
 		redact,
 		clock,
 		exchange: (exchange) => {
@@ -145,6 +149,7 @@ export function createReach(parts: ReachParts): Reach {
 		clock,
 		log,
 		identity,
+		path: parts.path,
 		timeoutMs: config.sendTimeoutMs,
 		pollMs: config.asyncPollMs,
 		webhook(peer, card) {

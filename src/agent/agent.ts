@@ -194,7 +194,7 @@ export function createAgent(parts: AgentParts): LocalAgent {
 			}
 		},
 		async recover() {
-			for (const log of tasks.unfinished()) {
+			for (const log of tasks.all()) {
 				// Written by `PushConfigs` of an earlier process.
 				const known = Array.isArray(log.note) && push()?.all(log).length === 0;
 				if (known) push()?.restore(log, log.note as unknown as readonly PushConfig[]);

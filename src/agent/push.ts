@@ -37,6 +37,8 @@ export interface PushParts {
 
 interface Kept {
 	readonly config: PushConfig;
+	/** It was made when the task had ended: it can be read back as long as the task, and does not outlive the process. */
+	readonly late: boolean;
 	/** Its place in the list. */
 	readonly n: number;
 	readonly sender: PushSender;
@@ -58,6 +60,7 @@ export class PushConfigs {
 	readonly #kept = new WeakMap<TaskLog, Map<string, Kept>>();
 	readonly #senders = new Set<PushSender>();
 	#n = 0;
+	#closed = false;
 
 	constructor(parts: PushParts) {
 		this.#parts = parts;
@@ -99,6 +102,11 @@ export class PushConfigs {
 
 	/** Keeps a checked configuration and begins to tell its receiver, first of the task as it is. Throws as `admit`. */
 	add(log: TaskLog, config: PushConfig): void {
+		this.#add(log, config, isTerminal(log.state));
+		this.#note(log);
+	}
+
+	#add(log: TaskLog, config: PushConfig, late: boolean): void {
 		this.admit(log, config);
 		const kept = this.#kept.get(log) ?? new Map<string, Kept>();
 		this.#kept.set(log, kept);
@@ -114,14 +122,14 @@ export class PushConfigs {
 			},
 		});
 		this.#n += 1;
-		kept.set(config.id, { config, sender, n: before?.n ?? this.#n });
+		kept.set(config.id, { config, sender, late, n: before?.n ?? this.#n });
 		this.#senders.add(sender);
-		this.#note(log);
-		// One that was made when the task had ended can be read back as long as the task.
-		const late = isTerminal(log.state);
 		void sender.ended.then(() => {
 			this.#senders.delete(sender);
-			if (!late && kept.get(config.id)?.sender === sender) kept.delete(config.id);
+			// What has not been told at the end of the process is told by the next one.
+			if (late || this.#closed || kept.get(config.id)?.sender !== sender) return;
+			kept.delete(config.id);
+			this.#note(log);
 		});
 	}
 
@@ -132,7 +140,7 @@ export class PushConfigs {
 
 	/** Takes up what `all` gave in an earlier process: receivers are told the task as it is now, and what follows. */
 	restore(log: TaskLog, configs: readonly PushConfig[]): void {
-		for (const config of configs) this.add(log, config);
+		for (const config of configs) this.#add(log, config, false);
 	}
 
 	/** §3.1.7; one with the same id is replaced. Throws InvalidParamsError and TaskNotFoundError. */
@@ -176,9 +184,11 @@ export class PushConfigs {
 		return {};
 	}
 
-	/** The configurations of a task that has not ended outlive the process with it. */
+	/** Receivers that have still to be told something outlive the process with the task. */
 	#note(log: TaskLog): void {
-		if (!isTerminal(log.state)) this.#parts.tasks.keep(log, this.all(log) as unknown as Json);
+		const waiting = [...(this.#kept.get(log)?.values() ?? [])].filter(({ late }) => !late).map(({ config }) => config);
+		if (waiting.length === 0 && log.note === undefined) return;
+		this.#parts.tasks.keep(log, waiting.length > 0 ? (waiting as unknown as Json) : undefined);
 	}
 
 	/** Gives receivers a moment to take what they have not been told, then stops. May be called twice. */
@@ -195,6 +205,7 @@ export class PushConfigs {
 			if (left > 0)
 				log.warn(`Stopped before ${left === 1 ? "a webhook" : `${left} webhooks`} took the last notification`);
 		}
+		this.#closed = true;
 		for (const sender of senders) sender.stop();
 		webhooks.close();
 	}

@@ -118,7 +118,11 @@ export class Run {
 			const { trace } = this.#asked;
 			this.#status("TASK_STATE_WORKING", undefined, trace === undefined ? undefined : { [TRACE]: trace });
 		}
-		const { clock, log } = this.#parts;
+		const { clock, log, tasks } = this.#parts;
+		// Nothing is done of which a later process would not know that it may have been.
+		const written = tasks.written();
+		if (written) await written;
+		if (signal.aborted) return;
 		let cancel: () => void = () => undefined;
 		const late = new Promise<boolean>((resolve) => {
 			const wait = () => {

@@ -39,7 +39,8 @@ const OPTIONS = {
 /** The log that is meant, and how many rotated files are kept of it. */
 async function logOf(given: string | undefined, { env, cwd }: Terminal): Promise<{ path: string; keep: number }> {
 	const agentDir = env.PI_CODING_AGENT_DIR?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
-	const { config } = await loadConfig({ agentDir, cwd, env: { ...env }, projectTrusted: false, hostname: hostname() });
+	const asked = { agentDir, cwd, env: { ...env }, projectTrusted: false, hostname: hostname(), secrets: false };
+	const { config } = await loadConfig(asked);
 	const path = given === undefined ? join(agentDir, "a2a_audit.jsonl") : resolve(cwd, given);
 	return { path, keep: config.auditKeep };
 }

@@ -55,7 +55,8 @@ export interface Setting {
 /** The mailbox that is meant: `--root`, else what the environment or settings.json say, else the usual one. */
 export async function settingOf(given: string | undefined, { env, cwd, err }: Terminal): Promise<Setting> {
 	const agentDir = env.PI_CODING_AGENT_DIR?.replace(/^~(?=\/|$)/, homedir()) || join(homedir(), ".pi", "agent");
-	const { config } = await loadConfig({ agentDir, cwd, env: { ...env }, projectTrusted: false, hostname: hostname() });
+	const asked = { agentDir, cwd, env: { ...env }, projectTrusted: false, hostname: hostname(), secrets: false };
+	const { config } = await loadConfig(asked);
 	const log = { warn: (text: string) => err(text), info: () => undefined };
 	const keep = { forMs: config.mailboxKeepSec * 1000, atMost: config.mailboxKeepMessages };
 	const path = mailboxRoot(given ?? config.mailboxRoot, agentDir);

@@ -1,6 +1,7 @@
 /** What a value can be: how it is read from JSON, from the text of a variable or an input line, and how it is shown. */
 import { clip, oneLine } from "../lib/text.ts";
 import { isObject } from "./json.ts";
+import { referenceIn, shownReference } from "./secret-refs.ts";
 
 /** What stands for a secret wherever it is shown. */
 export const MASK = "••••";
@@ -135,11 +136,23 @@ export function word(pattern: RegExp, expected: string, takes = "text"): Kind<st
 	return textual(expected, takes, (text) => (pattern.test(text) ? text : undefined));
 }
 
-/** A bearer token of at most `max` characters: it must survive a header, so visible ASCII without spaces. */
+/**
+ * A bearer token of at most `max` characters: it must survive a header, so visible ASCII without spaces. Or a reference
+ * to one, see secret-refs.ts.
+ */
 export function token(max = 4096): Kind<string> {
-	const accept = (text: string) => (text.length <= max && /^[\x21-\x7e]+$/.test(text) ? text : undefined);
-	const expected = `a token of at most ${max} characters, without spaces and control characters`;
-	return textual(expected, "token", accept, true);
+	const isToken = (text: string) => text.length <= max && /^[\x21-\x7e]+$/.test(text);
+	const isCommand = (text: string) => text.length <= 4096 && /^!\s*\S/.test(text) && !CONTROL.test(text);
+	const accept = (text: string) => (isToken(text) || isCommand(text) ? text : undefined);
+	const expected = `a token of at most ${max} characters, without spaces and control characters; or $VAR or !command`;
+	const kind = textual(expected, "token", accept, true);
+	return {
+		...kind,
+		show: (value) => {
+			const reference = referenceIn(value);
+			return reference ? shownReference(reference) : kind.show(value);
+		},
+	};
 }
 
 /** An http or https URL; credentials do not belong into it. */

@@ -1,6 +1,6 @@
 /** Keys of the way out: who we are, whom we call, how long we wait, and what is shown. */
 import { LONGEST_SEC, peer } from "./entries.ts";
-import { flag, line, whole } from "./key-kinds.ts";
+import { flag, line, whole, word } from "./key-kinds.ts";
 import { map, name } from "./map-kinds.ts";
 import { type KeyTable, LESS, rows } from "./row.ts";
 
@@ -32,6 +32,10 @@ export const PEER_KEYS = {
 	retryAttempts: peers("retryAttempts", whole(0, 10), 2, {
 		help: "How often a call that did not get through is tried again",
 		...LESS,
+	}),
+	unknownOrigins: peers("outbound.unknownOrigins", word(/^(allow|ask|deny)$/, "allow, ask or deny"), "allow", {
+		env: "A2A_UNKNOWN_ORIGINS",
+		help: "Calls to URLs on other machines that nobody wrote down: `ask` asks you once for each origin, `deny` refuses them",
 	}),
 	verifySsl: peers("verifySsl", flag(), true, { help: "Checks the certificates of https peers" }),
 	sendTimeoutMs: timeout("timeouts.send", whole(100, LONGEST_MS), 360_000, {

@@ -14,6 +14,7 @@ import { NOTIFY_KEYS } from "./keys-notify.ts";
 import { PEER_KEYS, UI_KEYS } from "./keys-peers.ts";
 import { POLICY_KEYS } from "./keys-policies.ts";
 import { PUSH_KEYS } from "./keys-push.ts";
+import { QUEUE_KEYS } from "./keys-queue.ts";
 import { QUEUE_IN_KEYS } from "./keys-queue-in.ts";
 import { SERVER_KEYS } from "./keys-server.ts";
 import { TLS_KEYS } from "./keys-tls.ts";
@@ -30,6 +31,7 @@ export const KEYS = {
 	...FILE_KEYS,
 	...CARD_KEYS,
 	...PEER_KEYS,
+	...QUEUE_KEYS,
 	...DISCOVERY_KEYS,
 	...MAILBOX_KEYS,
 	...UI_KEYS,

@@ -4,6 +4,7 @@ import { type Fault, found, type Report } from "./key-kinds.ts";
 import { type Config, type KeyName, ROWS, type Values } from "./keys.ts";
 import { type Layer, type LayerName, type LayersInput, type Raw, readLayers, userSettings } from "./layers.ts";
 import { fallbackOf, type Row } from "./row.ts";
+import { type Unresolved, withSecrets } from "./secret-refs.ts";
 import { originText, showConfig } from "./show.ts";
 
 /** Where a value comes from. */
@@ -47,6 +48,8 @@ export interface Loaded {
 export interface LoadInput extends LayersInput {
 	/** Name of this machine, the default of `server.agentName`. */
 	readonly hostname: string;
+	/** False: secrets stay references; nothing is run for them. */
+	readonly secrets?: boolean;
 }
 
 const ENVIRONMENT = "environment";
@@ -71,17 +74,23 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
 		for (const [name, origin] of merged.entries) entryOrigins.set(`${row.path}.${name}`, origin);
 	}
 	const originAt = (path: string): Origin => {
-		const key = ROWS.find(([, row]) => path === row.path || path.startsWith(`${row.path}.`))?.[0];
+		const key = ROWS.find(([, row]) => isAt(path, row.path))?.[0];
 		return (key && origins.get(key)) ?? DEFAULT;
 	};
-	const config = settle(values as Values, input, ({ at, also, found: value, ...finding }) => {
+	const written = settle(values as Values, input, ({ at, also, found: value, ...finding }) => {
 		const origin = [at, also ?? at].map(originAt).find((each) => each !== DEFAULT) ?? DEFAULT;
 		problems.push(problem({ file: origin.file ?? ENVIRONMENT, key: at, name: origin.name, value, ...finding }));
 	});
-	for (const name of Object.keys(config.gateways))
+	for (const name of Object.keys(written.gateways))
 		if (!entryOrigins.has(`discovery.gateways.${name}`))
 			entryOrigins.set(`discovery.gateways.${name}`, originAt("discovery.gateway.url"));
-	const shown = { ...values, ...config };
+	const unresolved = ({ at, found: value, expected }: Unresolved) => {
+		const origin = entryOrigins.get(at) ?? originAt(at);
+		const level = ROWS.some(([, { path, guards }]) => guards && isAt(at, path)) ? "error" : "warning";
+		problems.push(problem({ file: origin.file ?? ENVIRONMENT, key: at, name: origin.name, level, value, expected }));
+	};
+	const config = input.secrets === false ? written : await withSecrets(written, input.env, unresolved);
+	const shown = { ...values, ...written };
 	return {
 		config,
 		values: values as Values,
@@ -90,6 +99,8 @@ export async function loadConfig(input: LoadInput): Promise<Loaded> {
 		show: () => showConfig(shown, (path) => entryOrigins.get(path) ?? originAt(path), problems),
 	};
 }
+
+const isAt = (path: string, key: string): boolean => path === key || path.startsWith(`${key}.`);
 
 interface Merged {
 	readonly value: unknown;

@@ -14,6 +14,7 @@ export const GROUPS = [
 	"Identity",
 	"Peers",
 	"Timeouts",
+	"Outbound queue",
 	"Discovery",
 	"Gateways",
 	"Gateway",

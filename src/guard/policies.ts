@@ -48,6 +48,8 @@ export function streamsCapped(options: { readonly max: number }): Policy {
 /** A conversation without a turn for this long starts counting anew. */
 const IDLE_MS = 600_000;
 const MAX_CONTEXTS = 10_000;
+/** So often a message may be sent again without counting. */
+const MAX_AGAIN = 3;
 
 const messageOf = (step: Step): Message | undefined =>
 	step.operation === "SendMessage" || step.operation === "SendStreamingMessage" ? step.params.message : undefined;
@@ -58,7 +60,7 @@ const messageOf = (step: Step): Message | undefined =>
  */
 export function turnCapped(options: { readonly max: number; readonly clock: Clock }): Policy {
 	const { max, clock } = options;
-	const turns = new Map<string, { count: number; at: number }>();
+	const turns = new Map<string, { count: number; at: number; messageId: string; again: number }>();
 	return (step) => {
 		const message = messageOf(step);
 		if (!message || max === Number.POSITIVE_INFINITY) return undefined;
@@ -75,7 +77,10 @@ export function turnCapped(options: { readonly max: number; readonly clock: Cloc
 		const key = JSON.stringify([step.call.caller.id, conversation]);
 		const now = clock.now();
 		const known = turns.get(key);
-		const count = known && now - known.at < IDLE_MS ? known.count + 1 : 1;
+		const again = known?.messageId === message.messageId ? known.again + 1 : 0;
+		// Sent again because its reply was lost, a message is still the same turn.
+		const adds = again > 0 && again <= MAX_AGAIN ? 0 : 1;
+		const count = known && now - known.at < IDLE_MS ? known.count + adds : 1;
 		if (count > max) {
 			throw new A2AError(
 				"TurnLimitError",
@@ -83,7 +88,7 @@ export function turnCapped(options: { readonly max: number; readonly clock: Cloc
 				{ retryAfter: Math.ceil(IDLE_MS / 1000) },
 			);
 		}
-		remember(turns, key, { count, at: now }, MAX_CONTEXTS);
+		remember(turns, key, { count, at: now, messageId: message.messageId, again }, MAX_CONTEXTS);
 		return undefined;
 	};
 }

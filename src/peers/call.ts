@@ -2,9 +2,10 @@
 import type { Connection } from "../bindings/binding.ts";
 import type { NewHook } from "../bindings/http/hooks.ts";
 import type { Clock } from "../lib/clock.ts";
+import { retriesSafely } from "../protocol/card.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { text } from "../protocol/parts.ts";
-import type { ContextId, JsonObject, Part, SendMessageRequest, TaskId } from "../protocol/types.ts";
+import type { ContextId, JsonObject, Message, Part, SendMessageRequest, TaskId } from "../protocol/types.ts";
 import { bounds } from "./bounds.ts";
 import { PeerError, type PeerReply, type Progress } from "./reply.ts";
 import { answered, isLost, isTimeout, refusesStream, Work } from "./work.ts";
@@ -20,6 +21,8 @@ export interface CallRequest {
 	readonly taskId?: TaskId | undefined;
 	/** Return as soon as the peer has accepted the work. A peer that knows no such thing answers when it is done. */
 	readonly detached?: boolean | undefined;
+	/** It may have been sent before, by a process that has ended: it is looked for at a peer that might do its work twice. */
+	readonly again?: boolean | undefined;
 	/** Where the peer shall tell us how the work goes on; ended when the peer does not take it. */
 	readonly webhook?: Pick<NewHook, "config" | "end"> | undefined;
 	readonly metadata?: JsonObject | undefined;
@@ -53,7 +56,10 @@ export async function callPeer(connection: Connection, request: CallRequest, par
 	const began = parts.clock.now();
 	const within = bounds(parts.clock, request.timeoutMs, request.signal);
 	try {
-		await deliver(connection, work, request, messageId, within.signal);
+		if (request.again && !retriesSafely(connection.card())) {
+			if (!(await work.recover()))
+				throw work.explain(new Error("it does not know a message that it may have been sent."));
+		} else await deliver(connection, work, request, messageId, within.signal);
 		if (!request.detached) await work.follow(within.signal);
 		return work.conclude();
 	} catch (error) {
@@ -77,17 +83,25 @@ export const ACCEPTED_OUTPUT_MODES: readonly string[] = [
 	...["image/png", "image/jpeg", "application/pdf", "*/*"],
 ];
 
-function params(request: CallRequest, messageId: string): SendMessageRequest {
+/** The message of a call, as it is sent. */
+export function messageOf(
+	request: Pick<CallRequest, "text" | "parts" | "contextId" | "taskId" | "metadata">,
+	messageId: string,
+): Message {
 	const { contextId, taskId, metadata } = request;
 	return {
-		message: {
-			messageId,
-			role: "ROLE_USER",
-			parts: [text(request.text), ...(request.parts ?? [])],
-			...(contextId ? { contextId } : {}),
-			...(taskId ? { taskId } : {}),
-			...(metadata ? { metadata } : {}),
-		},
+		messageId,
+		role: "ROLE_USER",
+		parts: [text(request.text), ...(request.parts ?? [])],
+		...(contextId ? { contextId } : {}),
+		...(taskId ? { taskId } : {}),
+		...(metadata ? { metadata } : {}),
+	};
+}
+
+function params(request: CallRequest, messageId: string): SendMessageRequest {
+	return {
+		message: messageOf(request, messageId),
 		configuration: {
 			acceptedOutputModes: ACCEPTED_OUTPUT_MODES,
 			...(request.detached ? { returnImmediately: true } : {}),

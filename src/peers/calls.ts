@@ -1,22 +1,26 @@
 /** What can be asked of one peer: a call, how a task stands, its card. Knows the conversations and ends what runs. */
 import type { Connection } from "../bindings/binding.ts";
 import type { NewHook } from "../bindings/http/hooks.ts";
+import { PATH } from "../guard/loops.ts";
 import { eachText } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
 import { newContextId, newMessageId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
+import { retriesSafely } from "../protocol/card.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { data } from "../protocol/parts.ts";
 import { type AgentCard, contextId, type JsonObject, type TaskId, taskId } from "../protocol/types.ts";
 import { shownAddress } from "./address.ts";
-import { type CallRequest, callPeer } from "./call.ts";
+import { type CallRequest, callPeer, messageOf } from "./call.ts";
 import type { Connect } from "./connect.ts";
 import type { Conversations } from "./conversations.ts";
 import type { Directory } from "./directory.ts";
 import { type Outgoing, readFiles, type SendFilesParts } from "./files-out.ts";
 import type { CallOptions, Outbound } from "./outbound.ts";
 import type { Peer } from "./peer.ts";
+import type { Deliver, Queue } from "./queue.ts";
+import { isInDoubt, isPutOff, isUndelivered } from "./queue-call.ts";
 import type { Receiver } from "./received.ts";
 import { type Recorder, recorder } from "./record.ts";
 import { asPeerError, PeerError, type PeerReply } from "./reply.ts";
@@ -40,21 +44,27 @@ export interface CallsParts {
 	readonly withoutKnown: (text: string) => string;
 	/** Our own name, sent as `pi/self`; empty for none. */
 	readonly identity: string;
+	/** Who has passed on the work that came to us by that `traceparent`, we last; sent as `pi/path`. */
+	readonly path?: ((trace: string | undefined) => readonly string[]) | undefined;
 	/** Limit of a call in milliseconds, where neither the caller nor the peer's entry gives one. */
 	readonly timeoutMs: number;
 	/** Longest pause between two polls, in milliseconds. */
 	readonly pollMs: number;
+	/** Keeps what cannot be delivered. */
+	readonly queue?: Pick<Queue, "put" | "isOn"> | undefined;
 	/** A webhook of ours for a message to a peer with that card; undefined where the peer could not use it. */
 	readonly webhook?: ((peer: Peer, card: AgentCard | undefined) => NewHook | undefined) | undefined;
 }
 
 export interface Calls extends Pick<Outbound, "call" | "status" | "discover" | "close"> {
+	/** Sends a message that was queued and waits until the peer has it. */
+	readonly deliver: Deliver;
 	/** A connection to the peer. Throws a `PeerError`. */
 	open(peer: Peer, signal: AbortSignal): Promise<Connection>;
 }
 
 export function createCalls(parts: CallsParts): Calls {
-	const { directory, clock, log, pollMs } = parts;
+	const { directory, clock, log, pollMs, path } = parts;
 	const running = new Map<AbortController, Promise<unknown>>();
 	const clean = <T>(said: T): T => eachText(said, parts.withoutKnown);
 
@@ -105,9 +115,9 @@ export function createCalls(parts: CallsParts): Calls {
 		}
 	}
 
-	function metadata(hops = 0): JsonObject {
+	function metadata({ hops = 0, trace }: CallOptions): JsonObject {
 		const self = oneLine(parts.identity, 80);
-		return { ...(self ? { "pi/self": self } : {}), "pi/hops": hops };
+		return { ...(self ? { "pi/self": self } : {}), "pi/hops": hops, ...(path ? { [PATH]: path(trace) } : {}) };
 	}
 
 	return {
@@ -126,7 +136,7 @@ export function createCalls(parts: CallsParts): Calls {
 				parts: along.parts,
 				contextId: context,
 				detached: options.detached,
-				metadata: metadata(options.hops),
+				metadata: metadata(options),
 				timeoutMs: options.timeoutMs ?? limitOf(peer) ?? parts.timeoutMs,
 				onProgress: (progress) => {
 					record.progress(progress);
@@ -134,8 +144,23 @@ export function createCalls(parts: CallsParts): Calls {
 				},
 			} satisfies Omit<CallRequest, "signal">;
 			const facts = { peer: peer.name, clock, pollMs, newMessageId, clean: parts.withoutKnown };
-			return owned(options.signal, async (signal) => {
+			const keeps = parts.queue?.isOn && options.queue !== false && parts.redact(agent) === agent;
+			let isOpen = false;
+			/** `send`; what cannot be delivered is kept where that is wanted. */
+			const orKept = async (signal: AbortSignal, send: () => Promise<PeerReply>): Promise<PeerReply> => {
+				try {
+					return await send();
+				} catch (error) {
+					if (!keeps || signal.aborted || !isUndelivered(error, isOpen)) throw error;
+					const task = options.taskId ? taskId(options.taskId) : await record.openQuestion();
+					const said = eachText(messageOf({ ...request, taskId: task }, newMessageId()), parts.redact);
+					const why = asPeerError(cleanError(error, clean), { peer: peer.name }).message;
+					return withSent(await parts.queue.put({ agent, peer: peer.name, message: said }, why), along);
+				}
+			};
+			const sent = async (signal: AbortSignal): Promise<PeerReply> => {
 				const connection = await open(peer, signal, request.timeoutMs, options.trace);
+				isOpen = true;
 				const webhook = options.detached && options.webhook ? parts.webhook?.(peer, connection.card()) : undefined;
 				const send = async (task?: TaskId) =>
 					withSent(await callPeer(connection, { ...request, webhook, signal, taskId: task }, facts), along);
@@ -145,7 +170,37 @@ export function createCalls(parts: CallsParts): Calls {
 					return question ? answer(send, question) : send();
 				};
 				return recorded(record, () => notified(webhook, ask));
-			});
+			};
+			return owned(options.signal, (signal) => orKept(signal, () => sent(signal)));
+		},
+
+		async deliver({ agent, message, tried }, sending) {
+			let isOpen = false;
+			let isSafe = false;
+			try {
+				const peer = await directory.resolve(agent).catch(notListed);
+				if (!peer) return { later: `${agent} is not among the peers now`, tried: tried === true };
+				const { contextId: context, taskId: task, messageId, parts: content, metadata } = message;
+				const [first, ...rest] = content;
+				const text = first && "text" in first ? first.text : "";
+				const { signal } = new AbortController();
+				const timeoutMs = limitOf(peer) ?? parts.timeoutMs;
+				const connection = await open(peer, signal, timeoutMs);
+				isSafe = retriesSafely(connection.card());
+				await sending();
+				isOpen = true;
+				const request = { text, parts: rest, contextId: context, taskId: task, metadata, signal, timeoutMs };
+				const facts = { peer: peer.name, clock, pollMs, newMessageId: () => messageId };
+				const record = recorder({ ...parts, peer, message: text, ...(context ? { context } : {}) });
+				return clean(
+					await recorded(record, () => callPeer(connection, { ...request, detached: true, again: tried }, facts)),
+				);
+			} catch (error) {
+				const { message: later } = asPeerError(cleanError(error, clean), { peer: agent });
+				if (isUndelivered(error, isOpen) || isPutOff(error)) return { later, tried: tried === true };
+				if (isSafe && isInDoubt(error)) return { later, tried: true };
+				throw cleanError(error, clean);
+			}
 		},
 
 		async status(agent, id, options) {
@@ -232,6 +287,9 @@ async function answer(send: (task?: TaskId) => Promise<PeerReply>, question: Tas
 		return { ...reply, notes: [note, ...reply.notes] };
 	}
 }
+
+/** A peer that is gone from a list may come back to it. */
+const notListed = (_error: unknown): undefined => undefined;
 
 /** With these the message has had no effect. */
 const REFUSALS: ReadonlySet<string> = new Set(["UnsupportedOperationError", "TaskNotFoundError"]);

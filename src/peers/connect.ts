@@ -7,7 +7,7 @@ import type { Trusts } from "../bindings/http/tls.ts";
 import { redacting } from "../guard/redact.ts";
 import type { Clock } from "../lib/clock.ts";
 import { originKey } from "./address.ts";
-import { type Adopt, needsAdoption, notAdopted } from "./adopt.ts";
+import { type Adopt, checkMeant, type UnknownOrigins } from "./adopt.ts";
 import { cardWish } from "./card-wish.ts";
 import { credentialFor, type OwnTokens } from "./credentials.ts";
 import type { Directory } from "./directory.ts";
@@ -37,6 +37,8 @@ export interface ConnectParts {
 	readonly own: OwnTokens;
 	/** Whether a peer found on the network may be called. Default: no. */
 	readonly adopt?: Adopt | undefined;
+	/** URLs on other machines that nobody wrote down. Default: allow. */
+	readonly unknownOrigins?: UnknownOrigins | undefined;
 	readonly clock: Clock;
 	/** Takes credentials out of what we send. */
 	readonly redact: (text: string) => string;
@@ -52,7 +54,7 @@ export function createConnect(parts: ConnectParts): Connect {
 
 	async function opened(peer: Peer, signal: AbortSignal, timeoutMs?: number): Promise<Connection> {
 		const known = await directory.list();
-		if (needsAdoption(peer, known) && !(await parts.adopt?.(peer, signal))) throw notAdopted(peer);
+		await checkMeant(peer, known, parts, signal);
 		const token = credentialFor(peer, known, own);
 		const card = await cardWish(peer, known);
 		const encrypted = tlsPeer(peer, known);

@@ -1,4 +1,5 @@
 /** One message to many peers: everybody's answer, the first good one, or the best. */
+import { sharedController } from "../lib/signals.ts";
 import { asPeerError, PeerError, type PeerReply } from "./reply.ts";
 
 export type Mode = "all" | "first" | "best";
@@ -49,7 +50,7 @@ type Outcome = { readonly reply: PeerReply } | { readonly failure: Failure };
  */
 export async function fanOut(request: FanRequest): Promise<FanOutcome> {
 	const { peers, mode, signal, run } = request;
-	const race = new AbortController();
+	const race = sharedController();
 	const stop = () => race.abort();
 	signal.addEventListener("abort", stop, { once: true });
 	let winner: PeerReply | undefined;

@@ -28,6 +28,8 @@ export interface Homecoming {
 	forget(task: Pick<Dispatch, "peer" | "taskId">): void;
 	/** The task whose end `error` tells of, for good; undefined when asking again may help. */
 	endedBy(error: unknown): Pick<Dispatch, "peer" | "taskId"> | undefined;
+	/** Tells of one that has settled without being followed. */
+	tell(settled: Settled): void;
 	/** Those that have not settled, oldest first. */
 	pending(): readonly Dispatch[];
 	/** Calls `listener` for each that settles; the result ends that. */
@@ -212,6 +214,9 @@ export function createHomecoming({ status, hooks, pollMs = () => PAUSE_MS, clock
 		},
 		endedBy: (error) =>
 			isEnd(error) && error.taskId !== undefined ? { peer: error.peer, taskId: error.taskId } : undefined,
+		tell(settled) {
+			for (const listener of listeners) listener(settled);
+		},
 		pending: () => [...entries.values()].map(({ dispatch }) => dispatch),
 		onSettled(listener) {
 			listeners.add(listener);

@@ -9,6 +9,7 @@ import type { ConversationSummary, Turn } from "./conversations.ts";
 import { type FanOutcome, fanOut, type Judge, type Mode } from "./fanout.ts";
 import type { FilesToSend } from "./files-out.ts";
 import type { Peer } from "./peer.ts";
+import type { Deliver, Queue, QueuedFact } from "./queue.ts";
 import { asPeerError, PeerError, type PeerReply, type Progress } from "./reply.ts";
 import type { CardSummary } from "./summary.ts";
 
@@ -27,6 +28,8 @@ export interface CallOptions {
 	readonly timeoutMs?: number | undefined;
 	/** How many agents have already passed this work on; sent as `pi/hops`. Default 0. */
 	readonly hops?: number | undefined;
+	/** False: a peer that cannot be reached is an error, although there is a queue. */
+	readonly queue?: boolean | undefined;
 	/** Files that go along. One that cannot be sent fails the call before anything is. */
 	readonly files?: FilesToSend | undefined;
 	/** A value that goes along as a data part. */
@@ -62,6 +65,8 @@ export interface Overview {
 	/** Newest first. */
 	readonly conversations: readonly ConversationSummary[];
 	readonly metrics: object;
+	/** Messages that wait for their peer, oldest first. */
+	readonly queued?: readonly QueuedFact[];
 }
 
 /** Every method throws a `PeerError`, whose message is one line for the model. */
@@ -79,6 +84,8 @@ export interface Outbound {
 	list(): Promise<Overview>;
 	/** The newest `limit` turns (default 20) of a conversation, oldest first. */
 	history(contextId: string, limit?: number): Promise<readonly Turn[]>;
+	/** Sends a message that was queued and waits until the peer has it. */
+	readonly deliver: Deliver;
 	/** Everybody who can be called, by the shown name. */
 	peers(): Promise<readonly Peer[]>;
 	/** Ends what runs and gives back sources and files. May be called twice. */
@@ -87,6 +94,7 @@ export interface Outbound {
 
 export interface OutboundParts extends CallsParts {
 	readonly judge?: Judge | undefined;
+	readonly queue?: Queue | undefined;
 	readonly metrics: () => object;
 }
 
@@ -138,6 +146,8 @@ export function createOutbound(parts: OutboundParts): Outbound {
 				hops,
 				trace,
 				signal: within,
+				// Those who answer now are wanted.
+				queue: false,
 				onProgress: (progress) => onProgress?.(peer, progress),
 			});
 		return fanOut({ peers: [...new Set(peers)], message, mode, signal, run, judge: parts.judge });
@@ -145,6 +155,7 @@ export function createOutbound(parts: OutboundParts): Outbound {
 
 	return {
 		call: calls.call,
+		deliver: calls.deliver,
 		status: calls.status,
 		discover: calls.discover,
 		async orchestrate(capability, message, options) {
@@ -154,7 +165,8 @@ export function createOutbound(parts: OutboundParts): Outbound {
 		broadcast: (agents, message, options) => fan(agents, message, "all", options),
 		async list() {
 			const peers = (await directory.list()).filter((peer) => peer.source === "config");
-			return { peers, conversations: await conversations.list(), metrics: parts.metrics() };
+			const queued = parts.queue?.list() ?? [];
+			return { peers, conversations: await conversations.list(), metrics: parts.metrics(), queued };
 		},
 		history: (context, limit) => conversations.recall(context, limit),
 		peers: () => directory.list(),

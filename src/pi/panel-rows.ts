@@ -1,6 +1,6 @@
 /** The settings panel as data: the table of keys, the values in force and what was edited, made into rows. Pure. */
 import { isObject, own } from "../config/json.ts";
-import { type Kind, MASK } from "../config/key-kinds.ts";
+import type { Kind } from "../config/key-kinds.ts";
 import { type KeyName, keyAt, ROWS } from "../config/keys.ts";
 import { NAME } from "../config/map-kinds.ts";
 import { GROUPS, type Row as KeyRow } from "../config/row.ts";
@@ -57,7 +57,7 @@ const fieldsOf = (kind: Kind<unknown>): [string, Kind<unknown>][] => Object.entr
 
 function show(kind: Kind<unknown>, value: unknown): string {
 	if (value === undefined || value === "") return "(not set)";
-	return kind.secret ? MASK : kind.show(value);
+	return kind.show(value);
 }
 
 /** A value that stands in an edit, as text: it has the form of JSON, not that of the value in force. */

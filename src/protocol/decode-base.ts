@@ -3,8 +3,8 @@
  * collects the path on its way out, so that a good value costs no path. The tables below are checked by the compiler:
  * a member of the type that has no decoder does not compile.
  */
-import { isObject } from "./json.ts";
-import type { JsonObject } from "./types.ts";
+import { hasHugeNumber, isObject } from "./json.ts";
+import type { Json, JsonObject } from "./types.ts";
 
 /** `unknown` in, typed out; throws `Mismatch`. */
 export type Decoder<T> = (value: unknown) => T;
@@ -98,9 +98,15 @@ export function list<T>(item: Decoder<T>, max: number, min = 0): Decoder<readonl
 	};
 }
 
-/** google.protobuf.Struct: the object itself, not a copy, so that no key of it (`__proto__`) is ever assigned. */
+/** Any value: itself, not a copy, so that no key of it (`__proto__`) is ever assigned. */
+export const anything: Decoder<Json> = (value) => {
+	if (hasHugeNumber(value)) throw new Mismatch("has a number that is too large");
+	return value as Json;
+};
+
+/** google.protobuf.Struct */
 export const struct: Decoder<JsonObject> = (value) =>
-	isObject(value) ? (value as JsonObject) : expected("an object", value);
+	isObject(value) ? (anything(value) as JsonObject) : expected("an object", value);
 
 type OptionalKey<T> = { [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? K : never }[keyof T];
 type Must<T> = { readonly [K in Exclude<keyof T, OptionalKey<T>>]: Decoder<T[K]> };

@@ -1,5 +1,17 @@
 /** Parts and messages as callers send them (§4.1.4, §4.1.6), strict, with the 0.3 spelling understood (§A.2). */
-import { at, type Decoder, expected, filled, list, Mismatch, oneOf, record, struct, text } from "./decode-base.ts";
+import {
+	anything,
+	at,
+	type Decoder,
+	expected,
+	filled,
+	list,
+	Mismatch,
+	oneOf,
+	record,
+	struct,
+	text,
+} from "./decode-base.ts";
 import { isObject } from "./json.ts";
 import type { ContextId, Json, Message, Part, Role, TaskId } from "./types.ts";
 
@@ -37,7 +49,7 @@ const CONTENT: { readonly [K in "text" | "raw" | "url" | "data"]: Decoder<Json> 
 	text: text(),
 	raw: base64,
 	url: filled(),
-	data: (value) => value as Json,
+	data: anything,
 };
 const CONTENTS = Object.keys(CONTENT) as (keyof typeof CONTENT)[];
 

@@ -11,7 +11,7 @@ import type { Task, TaskId } from "../protocol/types.ts";
 import { aboutOf, type Loaded, loadRecords, readTask, sinceOf } from "./load.ts";
 import type { TaskLog } from "./log.ts";
 import type { Happened } from "./past.ts";
-import { dropLine, eventLine, type Lines, merged, noteLine, openLine, wholeLine } from "./records.ts";
+import { dropLine, eventLine, isEmptyNote, type Lines, merged, noteLine, openLine, wholeLine } from "./records.ts";
 
 /** How long after a failed write the next one is tried, in milliseconds. */
 const RETRY_MS = 5_000;
@@ -34,6 +34,8 @@ export class Journal {
 	/** Tasks of which something was not written; they are written whole. */
 	readonly #dirty = new Set<TaskLog>();
 	readonly #drops = new Set<TaskId>();
+	/** Tasks that have a note on disk. */
+	readonly #annotated = new Set<TaskId>();
 	/** Tasks whose note is to be written. */
 	readonly #notes = new Set<TaskLog>();
 	/** Ended tasks, and where they stand. */
@@ -67,7 +69,8 @@ export class Journal {
 	/** What earlier processes have written, oldest first. Damaged lines are put aside, and it is said how many. */
 	load(): readonly Loaded[] {
 		const { tasks, damaged } = loadRecords(this.#lines);
-		for (const { opening, place, since } of tasks) {
+		for (const { opening, kept, place, since } of tasks) {
+			if (kept.note !== undefined) this.#annotated.add(opening.id);
 			if (place) this.#place(opening.id, place);
 			else this.#began.set(opening.id, since);
 		}
@@ -95,11 +98,11 @@ export class Journal {
 		this.#schedule();
 	}
 
-	/** Takes down the note of a task that has not ended. */
+	/** Takes down the note of a task. */
 	note(log: TaskLog): void {
-		if (this.#closed || isTerminal(log.state)) return;
+		if (this.#closed) return;
 		this.#notes.add(log);
-		if (!this.#pending.has(log)) this.#pending.set(log, []);
+		if (!isTerminal(log.state) && !this.#pending.has(log)) this.#pending.set(log, []);
 		this.#schedule();
 	}
 
@@ -112,7 +115,7 @@ export class Journal {
 
 	/** Resolves when everything so far has been handed to the system (or could not be); undefined when there is nothing. */
 	written(): Promise<void> | undefined {
-		return this.#pending.size + this.#dirty.size > 0 ? this.#turn : undefined;
+		return this.#pending.size + this.#dirty.size + this.#notes.size > 0 ? this.#turn : undefined;
 	}
 
 	/** Whether an ended task can be read back. */
@@ -132,6 +135,7 @@ export class Journal {
 		this.#pending.delete(log);
 		this.#dirty.delete(log);
 		this.#notes.delete(log);
+		this.#annotated.delete(log.id);
 		const place = this.#places.get(log.id);
 		if (place) this.#account(place, -1);
 		this.#places.delete(log.id);
@@ -143,7 +147,7 @@ export class Journal {
 
 	/** Writes what is not written yet. */
 	flush(): void {
-		if (this.#closed || this.#pending.size + this.#dirty.size + this.#drops.size === 0) return;
+		if (this.#closed || this.#pending.size + this.#dirty.size + this.#drops.size + this.#notes.size === 0) return;
 		if (this.#retry) {
 			this.#postpone();
 			return;
@@ -160,6 +164,10 @@ export class Journal {
 		drafts.forEach((draft, i) => {
 			this.#noted(draft, places[i]);
 		});
+		for (const { id, note } of this.#notes) {
+			if (note === undefined) this.#annotated.delete(id);
+			else this.#annotated.add(id);
+		}
 		this.#pending.clear();
 		this.#dirty.clear();
 		this.#drops.clear();
@@ -205,7 +213,7 @@ export class Journal {
 				for (const each of events) drafts.push({ text: eventLine(log, each) });
 			}
 		}
-		for (const log of this.#notes) if (!isTerminal(log.state)) drafts.push({ text: noteLine(log) });
+		for (const log of this.#notes) drafts.push({ text: noteLine(log) });
 		return drafts;
 	}
 
@@ -291,6 +299,8 @@ export class Journal {
 		}
 		if (kind === "drop") return isOldest ? [] : [line.text()];
 		if (this.#began.has(id)) return [line.text()];
+		// One that says nothing stands against those in older files that say something.
+		if (kind === "note" && place && (this.#annotated.has(id) || (isEmptyNote(line) && !isOldest))) return [line.text()];
 		if (kind !== "whole" || place) return [];
 		// Older files may still have lines about the task, and without this one it would seem to run.
 		const since = sinceOf(line) ?? line.place.segment;

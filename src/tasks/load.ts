@@ -21,7 +21,6 @@ export interface Loaded {
 interface Found extends Loaded {
 	readonly kept: Head;
 	events?: Place[];
-	note?: Place;
 }
 
 /** What a line is and which task it is about; nothing for a line that cannot be read. */
@@ -46,22 +45,22 @@ export function sinceOf(line: Line): number | undefined {
 /** The task of the whole line at that place. Throws when it cannot be read. */
 export const readTask = (lines: Pick<Lines, "read">, place: Place): Task => taskIn(lines.read(place));
 
-function note(line: Line, tasks: Map<TaskId, Found>): void {
+function note(line: Line, tasks: Map<TaskId, Found>, notes: Map<TaskId, Place>): void {
 	const kind = kindOf(line);
 	const { place } = line;
 	if (kind === "open" || kind === "whole") {
 		const head = headOf(line, kind);
 		const { opening, messages } = head;
 		const since = head.since ?? tasks.get(opening.id)?.since ?? place.segment;
-		const note = tasks.get(opening.id)?.note;
-		const found = { opening, kept: head, messages, since, place: kind === "whole" ? place : undefined };
-		tasks.set(opening.id, note ? { ...found, note } : found);
+		tasks.set(opening.id, { opening, kept: head, messages, since, place: kind === "whole" ? place : undefined });
 		return;
 	}
 	const id = taskId(idIn(line, kind));
 	const known = tasks.get(id);
-	if (kind === "drop") tasks.delete(id);
-	else if (known && kind === "note") known.note = place;
+	if (kind === "drop") {
+		tasks.delete(id);
+		notes.delete(id);
+	} else if (kind === "note") notes.set(id, place);
 	else if (known) {
 		// Events of a task that nothing else is known of are what is left of one that was forgotten.
 		known.events ??= [];
@@ -75,6 +74,7 @@ export function loadRecords(lines: Lines): {
 	readonly damaged: readonly [number, ReadonlySet<number>];
 } {
 	const found = new Map<TaskId, Found>();
+	const notes = new Map<TaskId, Place>();
 	const files = new Set<number>();
 	let count = 0;
 	const damage = (segment: number, text: string) => {
@@ -85,7 +85,7 @@ export function loadRecords(lines: Lines): {
 	for (const segment of [...lines.sizes.keys()]) {
 		for (const line of lines.lines(segment)) {
 			try {
-				note(line, found);
+				note(line, found, notes);
 			} catch {
 				damage(segment, line.text()); // said together with the others
 			}
@@ -93,25 +93,37 @@ export function loadRecords(lines: Lines): {
 	}
 	const tasks: Loaded[] = [];
 	for (const each of found.values()) {
-		if (each.place && isTerminal(each.kept.state)) {
-			tasks.push(each);
+		const { opening, since } = each;
+		const broken: Place[] = [];
+		const note = noteAt(lines, notes.get(opening.id), broken);
+		const ended = each.place && isTerminal(each.kept.state);
+		const kept = ended ? each.kept : unfinished(lines, each, broken);
+		for (const at of broken) damage(at.segment, lines.read(at));
+		if (ended) {
+			tasks.push(note === undefined ? each : { ...each, kept: { ...each.kept, note } });
 			continue;
 		}
-		const { opening, since } = each;
-		const { kept, broken } = unfinished(lines, each);
-		for (const at of broken) damage(at.segment, lines.read(at));
 		const sent = (kept.task?.history ?? []).filter(({ role }) => role === "ROLE_USER");
-		tasks.push({ opening, kept, since, messages: sent.map(({ messageId }) => messageId) });
+		tasks.push({ opening, kept: { ...kept, note }, since, messages: sent.map(({ messageId }) => messageId) });
 	}
 	tasks.sort((a, b) => a.kept.touched - b.kept.touched || a.kept.changed - b.kept.changed);
 	return { tasks, damaged: [count, files] };
 }
 
-/** A task that had not ended, made again from its events. */
-function unfinished(lines: Lines, found: Found): { kept: Kept; broken: readonly Place[] } {
+/** What the note there says; undefined when nothing is to be kept any more. */
+function noteAt(lines: Lines, place: Place | undefined, broken: Place[]): Json | undefined {
+	try {
+		return (place && noteIn(lines.read(place))) ?? undefined;
+	} catch {
+		if (place) broken.push(place); // said together with the others
+		return undefined;
+	}
+}
+
+/** A task that had not ended, made again from its events; those that cannot be read join `broken`. */
+function unfinished(lines: Lines, found: Found, broken: Place[]): Kept {
 	const { opening, kept: head, place, events = [] } = found;
 	const { opened } = head;
-	const broken: Place[] = [];
 	const happened: Happened[] = [];
 	let task = newTask(opening, opened);
 	let { touched, n } = head;
@@ -133,14 +145,8 @@ function unfinished(lines: Lines, found: Found): { kept: Kept; broken: readonly 
 			broken.push(at);
 		}
 	}
-	let note: Json | undefined;
-	try {
-		if (found.note) note = noteIn(lines.read(found.note));
-	} catch {
-		if (found.note) broken.push(found.note);
-	}
 	const { state, timestamp } = task.status;
 	const changed = timestamp === undefined ? opened : Date.parse(timestamp);
 	const past = broken.length === 0 ? { past: { n: head.n, events: happened } } : {};
-	return { kept: { opened, changed, touched, n, state, task, note, ...past }, broken };
+	return { opened, changed, touched, n, state, task, ...past };
 }

@@ -66,7 +66,7 @@ export class TaskLog {
 	readonly opened: number;
 	/** Its place in the owner's list; the store's business. */
 	touched = 0;
-	/** What goes with it until it ends, such as who wants to be told; set by the store's `keep`. No peer is told of it. */
+	/** What goes with it, such as who has still to be told of it; set by the store's `keep`. No peer is told of it. */
 	note: Json | undefined;
 	readonly #clock: Clock;
 	readonly #log: Log;

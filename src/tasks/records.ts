@@ -26,6 +26,7 @@ export type Lines = Pick<
 >;
 
 const TASK = ',"task":';
+const NOTHING = ',"value":null}';
 const BRACE = 0x7d;
 const BRACE_OPEN = 0x7b;
 const QUOTE = 0x22;
@@ -59,8 +60,12 @@ export function wholeLine(log: TaskLog, since: number | undefined): string {
 	return JSON.stringify({ whole: open, ...rest, changed, state, n, messages, ...found, task });
 }
 
-/** What others keep with a task that has not ended (`TaskLog.note`); the last such line counts. */
+/** What others keep with a task (`TaskLog.note`), null when there is nothing any more; the last such line counts. */
 export const noteLine = (log: TaskLog): string => JSON.stringify({ note: log.id, value: log.note ?? null });
+
+/** Whether a `note` line says that there is nothing any more. */
+export const isEmptyNote = (line: Line): boolean =>
+	line.text(Math.max(0, line.place.length - NOTHING.length)) === NOTHING;
 
 export const dropLine = (id: string): string => JSON.stringify({ drop: id });
 

@@ -155,8 +155,8 @@ export class TaskStore {
 		return () => void this.#openers.delete(reader);
 	}
 
-	/** Keeps `note` with a task until that ends, also after a restart. */
-	keep(log: TaskLog, note: Json): void {
+	/** Keeps `note` with a task, also after a restart, until another or none takes its place. */
+	keep(log: TaskLog, note: Json | undefined): void {
 		log.note = note;
 		this.#journal?.note(log);
 	}

@@ -14,6 +14,7 @@ import {
 	statusText,
 } from "../support/scripted-runner.ts";
 import { journalRig } from "../tasks/journal-rig.ts";
+import { receiver } from "./push-support.ts";
 
 /** Says something and never ends. */
 const stuck: Script = async function* (turn) {
@@ -89,9 +90,40 @@ describe("an agent with a journal", () => {
 	});
 
 	describe("after its process was killed", () => {
+		it("tells a webhook how the task ended, if that was not told before, once", async () => {
+			const url = "https://hook.example/x";
+			const pushing = (hook: ReturnType<typeof receiver>) =>
+				started(echo, {
+					capabilities: { streaming: true, push: true, extended: false },
+					webhooks: hook.webhooks,
+				});
+			const deaf = receiver(() => new Promise(() => undefined));
+			const before = await pushing(deaf);
+			const configuration = { taskPushNotificationConfig: { url } };
+			const params = { message: message("x"), configuration };
+			const sent = await before.agent.request("SendMessage", params, call());
+			assert.ok("task" in sent && sent.task.status.state === "TASK_STATE_COMPLETED");
+			before.die();
+			const hook = receiver();
+			const after = await pushing(hook);
+			while (hook.calls.length === 0) await after.clock.advance(1);
+			assert.deepEqual(
+				hook.items().map((item) => "task" in item && [item.task.id, item.task.status.state]),
+				[[sent.task.id, "TASK_STATE_COMPLETED"]],
+			);
+			for (let n = 0; n < 1000 && !rig.text().includes('"value":null'); n++) await after.clock.advance(1);
+			after.die();
+			const quiet = receiver();
+			const last = await pushing(quiet);
+			for (let n = 0; n < 20; n++) await last.clock.advance(1);
+			assert.equal(quiet.calls.length, 0);
+			last.die();
+		});
+
 		it("has FAILED what ran, with the reason and what there was of it", async () => {
 			const before = await started(stuck);
 			const task = await before.start("the work");
+			while (!rig.text().includes("half of")) await new Promise((resolve) => setImmediate(resolve));
 			before.die();
 			const after = await started(echo);
 			const found = await after.get(task.id); // R042

@@ -98,6 +98,16 @@ describe("the served agent card", () => {
 		await open.close();
 	});
 
+	it("takes them by the header's name in 0.3 as well, and answers under both", async () => {
+		const uri = "https://example.com/ext/v1";
+		const open = await serve({ agent: new ScriptedAgent(), extensions: [{ uri, required: true }] });
+		const params = { message: { messageId: "m", role: "user", parts: [{ kind: "text", text: "echo x" }] } };
+		const { headers, json } = await rpc(open.url, "message/send", params, { "x-a2a-extensions": uri });
+		assert.equal(json.error, undefined);
+		assert.deepEqual([headers.get("x-a2a-extensions"), headers.get("a2a-extensions")], [uri, uri]);
+		await open.close();
+	});
+
 	it("refuses a call that does not name an extension which the card requires, on both bindings", async () => {
 		const uri = "https://example.com/must";
 		const open = await serve({ agent: new ScriptedAgent(), extensions: [{ uri, required: true }] });

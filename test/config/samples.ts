@@ -14,7 +14,7 @@ export interface Sample {
 	readonly more?: unknown;
 }
 
-const URL = "http://10.0.0.5:9920";
+const URL = "https://10.0.0.5:9920";
 
 /** One for every key: a new key does not compile without one. */
 export const SAMPLES: { readonly [K in KeyName]: Sample } = {
@@ -79,6 +79,9 @@ export const SAMPLES: { readonly [K in KeyName]: Sample } = {
 		bad: "hermes",
 	},
 	retryAttempts: { good: 1, bad: 11, more: 3 },
+	queueOut: { good: true, text: "true", bad: "perhaps" },
+	queueOutMaxAgeHours: { good: 2, bad: 0, more: 25 },
+	queueOutMaxCount: { good: 2, bad: 0, more: 101 },
 	verifySsl: { good: false, bad: "no way" },
 	sendTimeoutMs: { good: 5000, bad: "soon", more: 360_001 },
 	asyncPollMs: { good: 5000, bad: 0 },
@@ -126,4 +129,5 @@ export const SAMPLES: { readonly [K in KeyName]: Sample } = {
 	tlsKey: { good: "~/tls/key.pem", text: "~/tls/key.pem", bad: true },
 	tlsClientCa: { good: "/etc/a2a/clients.pem", text: "/etc/a2a/clients.pem", bad: ["a.pem"] },
 	tlsCaFile: { good: "/etc/a2a/ca.pem", text: "/etc/a2a/ca.pem", bad: {} },
+	unknownOrigins: { good: "ask", text: "ask", bad: "sometimes" },
 };

@@ -52,6 +52,16 @@ describe("the audit log", () => {
 		]);
 	});
 
+	it("names the extensions in force", async () => {
+		const step = send(caller("peer:alice", "alice"));
+		const extensions = ["https://example.com/a", "https://example.com/b"];
+		run({ ...step, call: { ...step.call, service: { ...step.call.service, extensions } } });
+		run(step);
+		const [with2, without] = await written();
+		assert.equal(with2?.extensions, "https://example.com/a, https://example.com/b");
+		assert.equal(without && "extensions" in without, false);
+	});
+
 	it("says what the caller may do, and what its policy refused, allowed and let happen", async () => {
 		const file = new JsonlFile(path, { maxBytes: 1_000_000, keep: 2 });
 		const policyOf = (id: string) => (id === "peer:alice" ? "read-only, asks" : undefined);

@@ -110,6 +110,13 @@ describe("turnCapped", () => {
 		assert.equal(refusal(policy, get("peer:a", "task-1")), undefined, "asking how a task stands is no turn");
 	});
 
+	it("does not count a message that is sent again, but for who does nothing else", () => {
+		const policy = turnCapped({ max: 2, clock: manualClock() });
+		const again = () => refusal(policy, send("peer:a", { contextId: "c1", messageId: "m1" }))?.name;
+		assert.deepEqual([again(), again(), again(), again()], [undefined, undefined, undefined, undefined]);
+		assert.deepEqual([again(), again()], [undefined, "TurnLimitError"]);
+	});
+
 	it("starts anew after ten quiet minutes; refused turns do not keep it closed", async () => {
 		const clock = manualClock();
 		const policy = turnCapped({ max: 1, clock });

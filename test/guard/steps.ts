@@ -1,4 +1,5 @@
 /** Calls as policies see them. */
+import { newMessageId } from "../../src/lib/ids.ts";
 import type { Call, Caller, Step } from "../../src/protocol/agent.ts";
 import { contextId, type JsonObject, type Message, taskId } from "../../src/protocol/types.ts";
 
@@ -6,13 +7,16 @@ export function caller(id: string, label = id): Caller {
 	return { id, label, authenticated: true, loopback: false };
 }
 
-const call = (by: Caller): Call => ({
+const call = (by: Caller, trace?: string): Call => ({
+	...(trace === undefined ? {} : { trace }),
 	caller: by,
 	signal: new AbortController().signal,
 	service: { version: "1.0", extensions: [] },
 });
 
 interface Said {
+	readonly messageId?: string;
+	readonly trace?: string;
 	readonly text?: string;
 	readonly contextId?: string;
 	readonly taskId?: string;
@@ -22,14 +26,18 @@ interface Said {
 /** A SendMessage of `by`. */
 export function send(by: string | Caller, said: Said = {}): Step {
 	const message: Message = {
-		messageId: "m-1",
+		messageId: said.messageId ?? newMessageId(),
 		role: "ROLE_USER",
 		parts: [{ text: said.text ?? "hello" }],
 		...(said.contextId === undefined ? {} : { contextId: contextId(said.contextId) }),
 		...(said.taskId === undefined ? {} : { taskId: taskId(said.taskId) }),
 		...(said.metadata === undefined ? {} : { metadata: said.metadata }),
 	};
-	return { operation: "SendMessage", params: { message }, call: call(typeof by === "string" ? caller(by) : by) };
+	return {
+		operation: "SendMessage",
+		params: { message },
+		call: call(typeof by === "string" ? caller(by) : by, said.trace),
+	};
 }
 
 /** A GetTask of `by`. */

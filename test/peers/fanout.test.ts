@@ -113,6 +113,22 @@ describe("peers/fanout", () => {
 		assert.deepEqual(outcome.notes, ["Only b completed the task."]);
 	});
 
+	it("calls many peers at once without a word on the screen", async () => {
+		const warnings: Error[] = [];
+		const hear = (warning: Error) => void warnings.push(warning);
+		process.on("warning", hear);
+		try {
+			const peers = Array.from({ length: 30 }, (_, n) => `peer-${n}`);
+			const run = (peer: string, signal: AbortSignal) =>
+				peer === "peer-29" ? Promise.resolve(reply(peer, "x")) : endless(peer, signal, []);
+			await fanOut(request({ peers, mode: "first", run }));
+			await new Promise((resolve) => setImmediate(resolve));
+			assert.deepEqual(warnings, []);
+		} finally {
+			process.off("warning", hear);
+		}
+	});
+
 	it("stops every call when it is stopped, and throws when all have ended", async () => {
 		const stopped: string[] = [];
 		const controller = new AbortController();

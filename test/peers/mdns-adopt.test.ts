@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/bindings/binding.ts";
 import { manualClock } from "../../src/lib/clock.ts";
-import { type Adopt, createAdoption, needsAdoption } from "../../src/peers/adopt.ts";
+import { type Adopt, createAdoption, isUnknown, needsAdoption, type UnknownOrigins } from "../../src/peers/adopt.ts";
 import { createConnect, type OpenOptions } from "../../src/peers/connect.ts";
 import { createDirectory } from "../../src/peers/directory.ts";
 import type { Peer, Source, SourceName } from "../../src/peers/peer.ts";
@@ -186,5 +186,63 @@ describe("peers/directory: what the network says", () => {
 		).map(({ name, source }) => `${source} ${name}`);
 		assert.equal(names[0], "config worker");
 		assert.equal(names.filter((each) => each.endsWith(" worker")).length, 1);
+	});
+});
+
+describe("peers/connect: a URL on another machine that nobody wrote down", () => {
+	const unknown = peer("url", "https://agents.example/a");
+	async function opened(
+		wanted: Peer,
+		unknownOrigins: UnknownOrigins | undefined,
+		{ known = [], adopt }: { readonly known?: readonly Peer[]; readonly adopt?: Adopt } = {},
+	): Promise<string> {
+		const connect = createConnect({
+			open: { http: async () => ({ card: () => undefined }) as unknown as Connection },
+			directory: createDirectory(listing(...known)),
+			own: { selfIdentity: "", sharedToken: "", peerTokens: {} },
+			adopt,
+			unknownOrigins,
+			clock: manualClock(),
+			redact: (text) => text,
+			exchange: () => undefined,
+		});
+		return connect(wanted, forever()).then(
+			() => "called",
+			(error: Error) => error.message,
+		);
+	}
+	const REFUSED =
+		/^https:\/\/agents\.example\/a is in none of the settings and nobody has confirmed it\. Nothing was sent/;
+
+	it("is called, asked about, or refused, as the operator wants it", async () => {
+		assert.equal(await opened(unknown, undefined), "called");
+		assert.equal(await opened(unknown, "allow", { adopt: () => assert.fail("asked") }), "called");
+		assert.match(await opened(unknown, "deny", { adopt: async () => true }), REFUSED);
+		assert.match(await opened(unknown, "ask"), REFUSED);
+		assert.match(await opened(unknown, "ask", { adopt: async () => false }), REFUSED);
+		assert.equal(await opened(unknown, "ask", { adopt: async () => true }), "called");
+	});
+
+	it("is no configured peer, no peer of a gateway, no session and nothing on this machine", async () => {
+		for (const source of ["config", "gateway", "local"] as const) {
+			assert.equal(await opened(peer(source), "deny"), "called");
+			assert.ok(!isUnknown(unknown, [peer(source, "https://agents.example/other")]));
+		}
+		assert.equal(await opened(peer("url", "http://127.0.0.1:9/"), "deny"), "called");
+		assert.ok(
+			isUnknown(unknown, [peer("config", "https://agents.example:444/a"), peer("mdns", "https://agents.example/")]),
+		);
+	});
+
+	it("is asked about once for an origin, with its address and nothing that it says of itself", async () => {
+		const asked: string[] = [];
+		const adopt = createAdoption(async (question) => asked.push(question) > 0);
+		for (const path of ["a", "b"])
+			assert.equal(
+				await opened(peer("url", `https://agents.example/${path}`, { name: "a friend" }), "ask", { adopt }),
+				"called",
+			);
+		assert.equal(asked.length, 1);
+		assert.match(asked[0] ?? "", /^Call https:\/\/agents\.example\/a\? It is in none of your settings\./);
 	});
 });

@@ -8,6 +8,7 @@ import { type PeerOptions, RpcError, type ScriptedPeer, startPeer } from "../sup
 import { sdkServer } from "../support/sdk-server.ts";
 import { sdkServer03 } from "../support/sdk-server-03.ts";
 import { startUs, type Us, type UsOptions } from "../support/sdk-us.ts";
+import { until } from "./rig.ts";
 
 const PUSHES = { capabilities: { streaming: true, pushNotifications: true } };
 const working = (id: string) => ({ id, contextId: "c1", status: { state: "TASK_STATE_WORKING" } });
@@ -15,10 +16,6 @@ const completed = (id: string, text: string) => ({
 	...{ id, contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } },
 	artifacts: [{ artifactId: "a", parts: [{ text }] }],
 });
-
-async function until(holds: () => boolean, what: string): Promise<void> {
-	for (const end = Date.now() + 20_000; !holds(); await pause(5)) if (Date.now() > end) assert.fail(what);
-}
 
 describe("dispatches that come home by a webhook", function () {
 	this.timeout(40_000);

@@ -140,6 +140,13 @@ describe("readReply", () => {
 		assert.deepEqual(readReply({ jsonrpc: "2.0", id: 1, error: null, result: 5 }, 1), 5);
 	});
 
+	it("takes an absent result for null where the operation has none", () => {
+		const bare = { jsonrpc: "2.0", id: 1 };
+		assert.equal(readReply(bare, 1, true), null);
+		assert.throws(() => readReply(bare, 1), /neither a result nor an error/);
+		assert.throws(() => readReply(bare, 2, true), /its id/);
+	});
+
 	it("refuses an envelope that is none, or answers another request", () => {
 		// R077
 		const message = { message: { messageId: "m", role: "ROLE_AGENT", parts: [] } };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Segments } from "../../src/lib/segments.ts";
 import { A2AError } from "../../src/protocol/errors.ts";
 import { type Message, taskId } from "../../src/protocol/types.ts";
-import { journalRig } from "./journal-rig.ts";
+import { journalRig, type Life } from "./journal-rig.ts";
 
 describe("the task journal", () => {
 	let rig: ReturnType<typeof journalRig>;
@@ -81,21 +81,65 @@ describe("the task journal", () => {
 			assert.equal(after.tasks.withMessage("alice", message), undefined);
 		});
 
-		it("still has what was kept with a task that has not ended, and nothing of it afterwards", async () => {
+		it("still has what was kept with a task, until nothing is to be kept any more, also when files are tidied", async () => {
 			const before = rig.live();
 			const [task, ended] = [before.open("t1"), before.open("t2")];
 			before.tasks.keep(task, ["first"]);
 			before.tasks.keep(task, ["tell", { me: true }]);
-			before.tasks.keep(ended, "secret");
+			before.tasks.keep(ended, "untold");
 			before.set(ended, "TASK_STATE_COMPLETED");
 			await before.journal.written();
 			before.die();
-			const after = rig.live();
-			assert.deepEqual(
-				after.tasks.unfinished().map(({ note }) => note),
-				[["tell", { me: true }]],
-			);
-			assert.doesNotMatch(rig.text(), /secret|first/);
+			const notes = ({ tasks }: Life) => tasks.all().map(({ note }) => note);
+			for (let lives = 0; lives < 3; lives++) {
+				const after = rig.live();
+				assert.deepEqual(notes(after), [["tell", { me: true }], "untold"]);
+				after.done(`more-${lives}`);
+				after.tasks.drop(after.tasks.all().at(-1) ?? assert.fail());
+				after.journal.close();
+			}
+			const last = rig.live();
+			for (const task of last.tasks.all()) last.tasks.keep(task, undefined);
+			last.set(last.tasks.unfinished()[0] ?? assert.fail(), "TASK_STATE_COMPLETED");
+			await last.journal.written();
+			last.die();
+			for (let lives = 0; lives < 3; lives++) {
+				const after = rig.live();
+				assert.deepEqual(notes(after), [undefined, undefined]);
+				after.die();
+			}
+		});
+
+		it("keeps what is kept with an ended task while files are tidied, and lets go of it when told", async () => {
+			const small = journalRig(2_000);
+			const busy = async (name: string, more: (life: Life) => void) => {
+				const life = small.live({ maxFinished: 2, maxKept: 2 });
+				more(life);
+				for (let n = 0; n < 60; n++) {
+					life.tasks.drop(life.done(`${name}-${n}`, { owner: "bob", reply: "x".repeat(300) }));
+					await life.journal.written();
+				}
+				life.journal.close();
+			};
+			const note = () => {
+				const life = small.live();
+				life.die();
+				return life.tasks.all().find(({ id }) => id === "kept")?.note;
+			};
+			try {
+				await busy("a", (life) => life.tasks.keep(life.done("kept"), "untold"));
+				assert.equal(note(), "untold");
+				await busy("b", () => undefined);
+				assert.equal(note(), "untold");
+				await busy("c", (life) => {
+					for (const task of life.tasks.all()) life.tasks.keep(task, undefined);
+				});
+				await busy("d", () => undefined);
+				assert.equal(note(), undefined);
+				assert.doesNotMatch(small.text(), /untold/);
+			} finally {
+				small.end();
+			}
 		});
 
 		it("does not bring back a task that was forgotten", async () => {

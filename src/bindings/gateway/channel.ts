@@ -1,7 +1,7 @@
 /** The reverse channel: a line that we hold open and down which a gateway sends requests, whatever firewall is between. */
-import { setMaxListeners } from "node:events";
 import type { Clock } from "../../lib/clock.ts";
 import { attempt, type Log } from "../../lib/log.ts";
+import { sharedController } from "../../lib/signals.ts";
 import { oneLine } from "../../lib/text.ts";
 import { type SseEvent, SseParser } from "../../protocol/sse.ts";
 import { type GatewayApi, GatewayError } from "./api.ts";
@@ -51,9 +51,8 @@ export function openChannel(options: ChannelOptions): Channel {
 
 	/** One connection, from its opening to its end. Throws the reason of its end. */
 	async function connection(): Promise<void> {
-		const line = new AbortController();
 		// Every request on the line listens to it.
-		setMaxListeners(0, line.signal);
+		const line = sharedController();
 		const cut = () => line.abort(over.signal.reason);
 		over.signal.addEventListener("abort", cut, { once: true });
 		if (over.signal.aborted) cut();

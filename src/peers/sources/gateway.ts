@@ -1,9 +1,9 @@
 /** Peers that a gateway lists. Whatever an entry says, its peer is called through the gateway and nowhere else. */
-import { setMaxListeners } from "node:events";
 import { GatewayError } from "../../bindings/gateway/api.ts";
 import { isPeerName } from "../../bindings/gateway/names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { sharedController } from "../../lib/signals.ts";
 import { oneLine } from "../../lib/text.ts";
 import { isObject } from "../../protocol/json.ts";
 import type { Peer, Source } from "../peer.ts";
@@ -53,8 +53,7 @@ interface Memory {
 
 export function fromGateways({ gateways, clock, log }: GatewaySourceOptions): GatewaySource {
 	const memories = new Map<string, Memory>();
-	const over = new AbortController();
-	setMaxListeners(0, over.signal);
+	const over = sharedController();
 
 	function memoryOf({ key, url }: Listed): Memory {
 		const known = memories.get(key);

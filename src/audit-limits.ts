@@ -1,6 +1,7 @@
 /** The settings of the audit log as its file takes them. */
-import type { JsonlLimits } from "../lib/jsonl.ts";
-import type { Config } from "./keys.ts";
+
+import type { Config } from "./config/keys.ts";
+import type { JsonlLimits } from "./lib/jsonl.ts";
 
 /** When a file of the audit log is full, and how many stay. */
 export function auditLimits(config: () => Config): JsonlLimits {
