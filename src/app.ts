@@ -22,7 +22,6 @@ import { redaction } from "./guard/redact.ts";
 import type { Host } from "./host.ts";
 import { createInbound } from "./inbound.ts";
 import { systemClock } from "./lib/clock.ts";
-import { newId } from "./lib/ids.ts";
 import { JsonlFile } from "./lib/jsonl.ts";
 import { attempt } from "./lib/log.ts";
 import { oneLine } from "./lib/text.ts";
@@ -30,6 +29,8 @@ import { createMailbox, type Mailbox } from "./mailbox.ts";
 import { createAdoption } from "./peers/adopt.ts";
 import { createHomecoming, type Homecoming } from "./peers/homecoming.ts";
 import type { Outbound } from "./peers/outbound.ts";
+import type { Queue } from "./peers/queue.ts";
+import { createQueueing } from "./queueing.ts";
 import { createReach, type Reach } from "./reach.ts";
 import { TaskStore } from "./tasks/store.ts";
 
@@ -68,6 +69,8 @@ export interface App {
 	readonly outbound: Outbound;
 	/** Tasks that were dispatched and not waited for. */
 	readonly homecoming: Homecoming;
+	/** Messages that wait for their peer. */
+	readonly queue: Pick<Queue, "list">;
 	/** Inbound tasks. */
 	readonly tasks: TaskStore;
 	readonly metrics: Metrics;
@@ -106,10 +109,7 @@ export function createApp(first: Loaded, host: Host): App {
 	/** Rules against leaks, and the tokens of this configuration. */
 	const safe = () => redaction([...secretsOf(loaded.config), ...gateways.minted().values()]);
 	let redacting = safe();
-	const loops = loopGuard({
-		id: newId("agent").slice(-8),
-		name: () => loaded.config.selfIdentity || loaded.config.agentName,
-	});
+	const loops = loopGuard(() => loaded.config.selfIdentity || loaded.config.agentName);
 	const hooks = createHooks({ secret: () => loaded.config.pushSecret, clock });
 	const inbound = createInbound({
 		config: () => loaded.config,
@@ -131,6 +131,7 @@ export function createApp(first: Loaded, host: Host): App {
 			config: loaded.config,
 			redaction: redacting,
 			host,
+			queue: () => queue,
 			self: () => inbound.listening(),
 			hooks,
 			path: loops.path,
@@ -148,6 +149,8 @@ export function createApp(first: Loaded, host: Host): App {
 		pollMs: () => loaded.config.asyncPollMs,
 		clock,
 	});
+	const deliver: Outbound["deliver"] = (...entry) => reach.outbound.deliver(...entry);
+	const queue: Queue = createQueueing({ agentDir, config: () => loaded.config, deliver, homecoming, clock, log });
 	/** Replaced by new settings while calls may still run over it. */
 	const retired: Reach[] = [];
 	/** Starts, stops and changes of settings happen one after another. */
@@ -236,6 +239,7 @@ export function createApp(first: Loaded, host: Host): App {
 		retired.push(reach);
 		await reach.withdraw();
 		reach = reaching();
+		if (loaded.config.queueOut) queue.start();
 		if (inbound.listening() && changed.has("server")) {
 			await serve();
 			effects.push(`The A2A server was restarted: ${inbound.listening()?.url}`);
@@ -270,6 +274,7 @@ export function createApp(first: Loaded, host: Host): App {
 			return reach.outbound;
 		},
 		homecoming,
+		queue,
 		tasks,
 		metrics: counts,
 		gateways: gateways.status,
@@ -279,6 +284,7 @@ export function createApp(first: Loaded, host: Host): App {
 		close() {
 			grace?.abort();
 			closing ??= inTurn(async () => {
+				await queue.close();
 				await homecoming.close();
 				await stop("host stopped", AbortSignal.abort());
 				for (const each of [reach, ...retired]) await attempt("close outbound calls", () => each.close(), log);

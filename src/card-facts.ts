@@ -39,7 +39,8 @@ export function addressFor(
 	if (config.publicUrl !== "") return config.publicUrl;
 	const bound = listening?.host;
 	const asked = request?.headers.host;
-	if ((bound === "0.0.0.0" || bound === "::") && asked !== undefined) return `${listening?.url.startsWith("https:") ? "https" : "http"}://${asked}/`;
+	if ((bound === "0.0.0.0" || bound === "::") && asked !== undefined)
+		return `${listening?.url.startsWith("https:") ? "https" : "http"}://${asked}/`;
 	return listening?.url ?? "";
 }
 

@@ -21,6 +21,7 @@ import { createDirectory } from "./peers/directory.ts";
 import { createOutbound, type Outbound } from "./peers/outbound.ts";
 import { ownAddressFor } from "./peers/own-address.ts";
 import type { Source } from "./peers/peer.ts";
+import type { Queue } from "./peers/queue.ts";
 import { createReceiver } from "./peers/received.ts";
 import { fromConfig } from "./peers/sources/config.ts";
 import { fromMdns } from "./peers/sources/mdns.ts";
@@ -41,6 +42,8 @@ export interface ReachParts {
 	readonly gateways: Source;
 	/** As in `CallsParts`. */
 	readonly path: CallsParts["path"];
+	/** Asked at each use. */
+	readonly queue: () => Queue;
 	/** The agents of the mailbox. */
 	readonly mailbox: Pick<Mailbox, "source" | "open">;
 	readonly audit: AuditLog;
@@ -150,6 +153,9 @@ export function createReach(parts: ReachParts): Reach {
 		log,
 		identity,
 		path: parts.path,
+		get queue() {
+			return parts.queue();
+		},
 		timeoutMs: config.sendTimeoutMs,
 		pollMs: config.asyncPollMs,
 		webhook(peer, card) {

@@ -143,7 +143,8 @@ export class Slots {
 	#fits({ detached }: Held): boolean {
 		const { maxConcurrent, maxDetached } = this.#limits;
 		if (this.#held.size >= maxConcurrent) return false;
-		return !detached || [...this.#held].filter((each) => each.detached).length < maxDetached;
+		if (!detached || maxDetached >= maxConcurrent) return true;
+		return [...this.#held].filter((each) => each.detached).length < maxDetached;
 	}
 
 	#hold(held: Held): void {

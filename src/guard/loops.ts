@@ -1,5 +1,6 @@
 /** Work that agents hand on must not come back to one of them: each says in `pi/path` who has passed it on already. */
 import { remember } from "../lib/bounded.ts";
+import { newId } from "../lib/ids.ts";
 import { oneLine } from "../lib/text.ts";
 import type { Policy } from "../protocol/agent.ts";
 import { A2AError } from "../protocol/errors.ts";
@@ -30,8 +31,8 @@ function pathIn(said: Json | undefined): readonly string[] {
 
 const nameOf = (agent: string): string => agent.replace(/#[^#]*$/, "") || "?";
 
-/** The guard of one agent. `id` tells it from others of the same name; `name` is read at each use. */
-export function loopGuard({ id, name }: { readonly id: string; readonly name: () => string }): LoopGuard {
+/** The guard of one agent. `name` is read at each use; `id` tells it from others of the same name. */
+export function loopGuard(name: () => string, id: string = newId("agent").slice(-8)): LoopGuard {
 	const mark = `#${id}`;
 	const self = () => `${oneLine(name(), MAX_LETTERS - mark.length)}${mark}`;
 	/** By the `traceparent` of the call, which no two calls share. */

@@ -20,51 +20,16 @@ import {
 	writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { Line, type Place } from "./segment-line.ts";
 
-/** Where a line stands. */
-export interface Place {
-	readonly segment: number;
-	/** In bytes. */
-	readonly offset: number;
-	/** In bytes, without the line break. */
-	readonly length: number;
-}
-
-/** A line in place; its text is made when it is asked for. */
-export class Line {
-	readonly place: Place;
-	readonly #bytes: Buffer;
-	readonly #start: number;
-	readonly #end: number;
-
-	constructor(bytes: Buffer, segment: number, start: number, end: number) {
-		this.place = { segment, offset: start, length: end - start };
-		this.#bytes = bytes;
-		this.#start = start;
-		this.#end = end;
-	}
-
-	/** The byte at an index. */
-	at(index: number): number | undefined {
-		return this.#bytes[this.#start + index];
-	}
-
-	/** Where `mark` begins; -1 when the line does not have it. */
-	find(mark: string, from = 0): number {
-		const found = this.#bytes.subarray(this.#start + from, this.#end).indexOf(mark);
-		return found === -1 ? -1 : found + from;
-	}
-
-	/** The text between two bytes. */
-	text(from = 0, to = this.place.length): string {
-		return this.#bytes.toString("utf8", this.#start + from, this.#start + to);
-	}
-}
+export { Line, type Place };
 
 /** Nothing is read or written through a symbolic link (Windows has no such flag, and no such links by default). */
 const NO_LINK = constants.O_NOFOLLOW ?? 0;
 const NAME = /^(\d{8})\.jsonl$/;
 const DAMAGED = "damaged.txt";
+/** How much of a rewrite is done at once: some milliseconds. */
+const SLICE_BYTES = 512 * 1024;
 /** Files kept open for reading. */
 const READERS = 32;
 
@@ -177,37 +142,58 @@ export class Segments {
 
 	/**
 	 * Writes a file anew with what `keep` gives for each of its lines (undefined: nothing), in their order, and tells
-	 * where each one that was kept went, counted from 0. The old file is there until the new one is whole; one without lines goes. Not for the file that
-	 * is being appended to.
+	 * where each one that was kept went, counted from 0. The old file is there until the new one is whole; one without
+	 * lines goes. Not for the file that is being appended to. At each `yield` others may run, or it may end for good.
 	 */
-	rewrite(segment: number, keep: (line: Line) => string | undefined, moved: (index: number, to: Place) => void): void {
+	*rewrite(
+		segment: number,
+		keep: (line: Line) => string | undefined,
+		moved: (index: number, from: Place, to: Place) => void,
+	): Generator<void> {
 		if (segment === this.active) throw new Error("a file is not rewritten while it grows");
-		const kept = [...this.lines(segment)].map(keep).filter((text) => text !== undefined);
+		const kept: { readonly from: Place; readonly bytes: Buffer }[] = [];
+		let seen = 0;
+		for (const line of this.lines(segment)) {
+			const text = keep(line);
+			if (text !== undefined) kept.push({ from: line.place, bytes: Buffer.from(`${text}\n`) });
+			seen += line.place.length;
+			if (seen < SLICE_BYTES) continue;
+			seen = 0;
+			yield;
+		}
 		const path = this.#path(segment);
-		this.#forgetReader(segment);
 		if (kept.length === 0) {
+			this.#forgetReader(segment);
 			rmSync(path, { force: true });
 			this.#sizes.delete(segment);
 			return;
 		}
 		const beside = `${path}.tmp`;
 		rmSync(beside, { force: true });
-		const bytes = Buffer.from(`${kept.join("\n")}\n`);
 		const fd = openSync(beside, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_LINK, 0o600);
 		try {
-			writeAll(fd, bytes);
-			fsyncSync(fd);
+			for (let at = 0; at < kept.length; ) {
+				const slice: Buffer[] = [];
+				for (let size = 0; at < kept.length && size < SLICE_BYTES; at++) {
+					const { bytes } = kept[at] ?? { bytes: Buffer.alloc(0) };
+					slice.push(bytes);
+					size += bytes.length;
+				}
+				writeAll(fd, Buffer.concat(slice));
+				fsyncSync(fd);
+				yield;
+			}
 		} finally {
 			closeSync(fd);
 		}
+		this.#forgetReader(segment);
 		renameSync(beside, path);
-		this.#sizes.set(segment, bytes.length);
 		let offset = 0;
-		for (const [index, text] of kept.entries()) {
-			const length = Buffer.byteLength(text);
-			moved(index, { segment, offset, length });
-			offset += length + 1;
+		for (const [index, { from, bytes }] of kept.entries()) {
+			moved(index, from, { segment, offset, length: bytes.length - 1 });
+			offset += bytes.length;
 		}
+		this.#sizes.set(segment, offset);
 	}
 
 	/** Everything is on the disk itself, files are closed. May be called twice. */

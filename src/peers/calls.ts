@@ -7,7 +7,6 @@ import type { Clock } from "../lib/clock.ts";
 import { newContextId, newMessageId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
-import { retriesSafely } from "../protocol/card.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { data } from "../protocol/parts.ts";
 import { type AgentCard, contextId, type JsonObject, type TaskId, taskId } from "../protocol/types.ts";
@@ -15,12 +14,13 @@ import { shownAddress } from "./address.ts";
 import { type CallRequest, callPeer, messageOf } from "./call.ts";
 import type { Connect } from "./connect.ts";
 import type { Conversations } from "./conversations.ts";
+import { createDeliver } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
 import { type Outgoing, readFiles, type SendFilesParts } from "./files-out.ts";
 import type { CallOptions, Outbound } from "./outbound.ts";
 import type { Peer } from "./peer.ts";
 import type { Deliver, Queue } from "./queue.ts";
-import { isInDoubt, isPutOff, isUndelivered } from "./queue-call.ts";
+import { isUndelivered } from "./queue-call.ts";
 import type { Receiver } from "./received.ts";
 import { type Recorder, recorder } from "./record.ts";
 import { asPeerError, PeerError, type PeerReply } from "./reply.ts";
@@ -174,34 +174,17 @@ export function createCalls(parts: CallsParts): Calls {
 			return owned(options.signal, (signal) => orKept(signal, () => sent(signal)));
 		},
 
-		async deliver({ agent, message, tried }, sending) {
-			let isOpen = false;
-			let isSafe = false;
-			try {
-				const peer = await directory.resolve(agent).catch(notListed);
-				if (!peer) return { later: `${agent} is not among the peers now`, tried: tried === true };
-				const { contextId: context, taskId: task, messageId, parts: content, metadata } = message;
-				const [first, ...rest] = content;
-				const text = first && "text" in first ? first.text : "";
-				const { signal } = new AbortController();
-				const timeoutMs = limitOf(peer) ?? parts.timeoutMs;
-				const connection = await open(peer, signal, timeoutMs);
-				isSafe = retriesSafely(connection.card());
-				await sending();
-				isOpen = true;
-				const request = { text, parts: rest, contextId: context, taskId: task, metadata, signal, timeoutMs };
-				const facts = { peer: peer.name, clock, pollMs, newMessageId: () => messageId };
-				const record = recorder({ ...parts, peer, message: text, ...(context ? { context } : {}) });
-				return clean(
-					await recorded(record, () => callPeer(connection, { ...request, detached: true, again: tried }, facts)),
-				);
-			} catch (error) {
-				const { message: later } = asPeerError(cleanError(error, clean), { peer: agent });
-				if (isUndelivered(error, isOpen) || isPutOff(error)) return { later, tried: tried === true };
-				if (isSafe && isInDoubt(error)) return { later, tried: true };
-				throw cleanError(error, clean);
-			}
-		},
+		deliver: createDeliver({
+			directory,
+			open,
+			recorded(peer, { message: { contextId: context, parts: said } }, ask) {
+				const message = said.map((part) => ("text" in part ? part.text : "")).join("");
+				return recorded(recorder({ ...parts, peer, message, ...(context ? { context } : {}) }), ask);
+			},
+			facts: { clock, pollMs, clean: parts.withoutKnown },
+			limit: (peer) => limitOf(peer) ?? parts.timeoutMs,
+			cleanError: (error) => cleanError(error, clean),
+		}),
 
 		async status(agent, id, options) {
 			const peer = await directory.resolve(agent);
@@ -287,9 +270,6 @@ async function answer(send: (task?: TaskId) => Promise<PeerReply>, question: Tas
 		return { ...reply, notes: [note, ...reply.notes] };
 	}
 }
-
-/** A peer that is gone from a list may come back to it. */
-const notListed = (_error: unknown): undefined => undefined;
 
 /** With these the message has had no effect. */
 const REFUSALS: ReadonlySet<string> = new Set(["UnsupportedOperationError", "TaskNotFoundError"]);

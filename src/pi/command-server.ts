@@ -63,6 +63,7 @@ export async function server(args: string, { app, say, startServer, refresh }: C
 
 export function status(_args: string, { app, say, clock }: CommandSetting): void {
 	const pending = pendingText(app.homecoming.pending(), clock.now());
+	const queued = queuedText(app.queue.list(), clock.now());
 	const mailbox = app.mailbox.status();
 	const problems = app.loaded.problems.map((problem) => `- ${oneLine(problem.text, 400)}`);
 	say(
@@ -71,6 +72,7 @@ export function status(_args: string, { app, say, clock }: CommandSetting): void
 			...(app.gateways().length > 0 ? ["", "Gateways:", gatewaysText(app.gateways())] : []),
 			...(mailbox ? ["", mailboxText(mailbox)] : []),
 			...(pending ? ["", pending] : []),
+			...(queued ? ["", queued] : []),
 			"",
 			"Metrics:",
 			metricsText(app.metrics.snapshot()) || "(nothing yet)",

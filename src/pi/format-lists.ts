@@ -4,8 +4,9 @@ import type { Turn } from "../peers/conversations.ts";
 import type { FanOutcome } from "../peers/fanout.ts";
 import type { Overview } from "../peers/outbound.ts";
 import type { Address, Peer } from "../peers/peer.ts";
+import type { QueuedFact } from "../peers/queue.ts";
 import type { CardSummary } from "../peers/summary.ts";
-import { failureText, framed, replyText, stateWord } from "./format.ts";
+import { duration, failureText, framed, replyText, stateWord } from "./format.ts";
 
 /** Names of a list that stand in a line. */
 const SHOWN = 12;
@@ -104,8 +105,18 @@ export function metricsText(metrics: object, indent = ""): string {
 		.join("\n");
 }
 
+/** Messages that wait for their peer, one line each; empty when there are none. */
+export function queuedText(queued: readonly QueuedFact[], now: number): string {
+	const lines = queued.map(({ peer, place, at, until, text }) => {
+		const where =
+			place > 0 ? `number ${place}, given up in ${duration(until - now)}` : "delivered, its result is awaited";
+		return `- ${oneLine(peer, 60)}  ${where}  (${duration(now - at)})\n    ${oneLine(text, 120)}`;
+	});
+	return lines.length > 0 ? ["Queued for peers that could not be reached:", ...lines].join("\n") : "";
+}
+
 /** What `a2a_list` tells. */
-export function overviewText(overview: Overview): string {
+export function overviewText(overview: Overview, now: number): string {
 	return [
 		"Configured peers:",
 		agentsText(overview.peers),
@@ -113,6 +124,7 @@ export function overviewText(overview: Overview): string {
 		"Conversations (newest first):",
 		conversationsText(overview),
 		"",
+		...(overview.queued?.length ? [queuedText(overview.queued, now), ""] : []),
 		"Metrics:",
 		metricsText(overview.metrics) || "(nothing yet)",
 	].join("\n");

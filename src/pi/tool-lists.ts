@@ -24,7 +24,7 @@ export async function list({ outbound, dispatches, clock }: ToolSetting): Promis
 	const overview = await orFail("a2a_list", () => outbound.list());
 	const title = `${overview.peers.length} configured, ${overview.conversations.length} conversations`;
 	const pending = pendingText(dispatches?.pending() ?? [], clock.now());
-	return listed(title, [overviewText(overview), pending].filter(Boolean).join("\n\n"));
+	return listed(title, [overviewText(overview, clock.now()), pending].filter(Boolean).join("\n\n"));
 }
 
 /** Everybody who can be called. */

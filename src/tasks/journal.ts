@@ -8,15 +8,14 @@ import type { Log } from "../lib/log.ts";
 import type { Line, Place } from "../lib/segments.ts";
 import { isTerminal, type TaskEvent } from "../protocol/task.ts";
 import type { Task, TaskId } from "../protocol/types.ts";
-import { aboutOf, type Loaded, loadRecords, readTask, sinceOf } from "./load.ts";
+import { type Loaded, loadRecords, readTask } from "./load.ts";
 import type { TaskLog } from "./log.ts";
 import type { Happened } from "./past.ts";
-import { dropLine, eventLine, isEmptyNote, type Lines, merged, noteLine, openLine, wholeLine } from "./records.ts";
+import { dropLine, eventLine, type Lines, merged, noteLine, openLine, wholeLine } from "./records.ts";
+import { keptOf } from "./tidy.ts";
 
 /** How long after a failed write the next one is tried, in milliseconds. */
 const RETRY_MS = 5_000;
-/** Files rewritten in one go, so that nobody waits long. */
-const TIDIED = 4;
 
 /** A line that is to be written, and what is known once it is. */
 interface Draft {
@@ -48,6 +47,7 @@ export class Journal {
 	#turn: Promise<void> | undefined;
 	#problem: string | undefined;
 	#retry: (() => void) | undefined;
+	#tidying: Generator<void> | undefined;
 	#closed = false;
 
 	constructor(parts: { readonly lines: Lines; readonly clock: Clock; readonly log: Log }) {
@@ -75,7 +75,7 @@ export class Journal {
 			else this.#began.set(opening.id, since);
 		}
 		const [count, files] = damaged;
-		for (const segment of files) this.#rewrite(segment);
+		for (const segment of files) for (const _ of this.#rewritten(segment));
 		if (count > 0) {
 			const lines = count === 1 ? "1 line" : `${count} lines`;
 			this.#log.warn(`${lines} of the task journal could not be read; see damaged.txt in ${this.#lines.folder}`);
@@ -164,10 +164,7 @@ export class Journal {
 		drafts.forEach((draft, i) => {
 			this.#noted(draft, places[i]);
 		});
-		for (const { id, note } of this.#notes) {
-			if (note === undefined) this.#annotated.delete(id);
-			else this.#annotated.add(id);
-		}
+		for (const { id, note } of this.#notes) this.#annotated[note === undefined ? "delete" : "add"](id);
 		this.#pending.clear();
 		this.#dirty.clear();
 		this.#drops.clear();
@@ -180,16 +177,14 @@ export class Journal {
 	/** Writes what can be written and lets the files go. May be called twice. */
 	close(): void {
 		if (this.#closed) return;
-		this.#stopRetry();
-		this.flush();
-		this.#stopRetry();
+		for (const last of [false, true]) {
+			this.#retry?.();
+			this.#retry = undefined;
+			if (!last) this.flush();
+		}
 		this.#closed = true;
+		this.#tidying?.return(undefined);
 		this.#lines.close();
-	}
-
-	#stopRetry(): void {
-		this.#retry?.();
-		this.#retry = undefined;
 	}
 
 	#schedule(): void {
@@ -259,51 +254,45 @@ export class Journal {
 		this.#liveBytes += bytes;
 	}
 
-	/** Rewrites files that are half dead or more, oldest first. */
+	/** Rewrites files that are half dead or more, oldest first, a little in each turn of the event loop. */
 	#tidy(): void {
-		let left = TIDIED;
-		for (const [segment, size] of [...this.#lines.sizes]) {
+		if (this.#tidying) return;
+		this.#tidying = this.#tidied();
+		this.#step();
+	}
+
+	#step(): void {
+		if (!this.#tidying || this.#closed || this.#tidying.next().done) this.#tidying = undefined;
+		else setImmediate(() => this.#step());
+	}
+
+	*#tidied(): Generator<void> {
+		for (const segment of [...this.#lines.sizes.keys()]) {
+			yield;
+			const size = this.#lines.sizes.get(segment) ?? 0;
 			if (segment === this.#lines.active || (this.#live.get(segment) ?? 0) * 2 >= size) continue;
-			if (left === 0) return;
-			left -= 1;
-			this.#rewrite(segment);
+			yield* this.#rewritten(segment);
 		}
 	}
 
-	#rewrite(segment: number): void {
-		const [oldest] = this.#lines.sizes.keys();
+	*#rewritten(segment: number): Generator<void> {
+		const known = { places: this.#places, began: this.#began, annotated: this.#annotated };
 		const ids: (TaskId | undefined)[] = [];
 		const keep = (line: Line): string | undefined => {
-			const [text, id] = this.#kept(line, segment === oldest);
+			const [text, id] = keptOf(line, this.#lines.sizes.keys().next().value === segment, known);
 			if (text !== undefined) ids.push(id);
 			return text;
 		};
-		const moved = (index: number, to: Place): void => {
+		const moved = (index: number, from: Place, to: Place): void => {
 			const id = ids[index];
-			if (id !== undefined) this.#places.set(id, to);
+			const now = id && this.#places.get(id);
+			// It may have been forgotten meanwhile.
+			if (now?.segment === from.segment && now.offset === from.offset) this.#places.set(id, to);
 		};
 		try {
-			this.#lines.rewrite(segment, keep, moved);
+			yield* this.#lines.rewrite(segment, keep, moved);
 		} catch (error) {
 			this.#log.warn("Could not tidy the task journal", error);
 		}
-	}
-
-	/** What stays of a line, and the id of the ended task that it is the place of. */
-	#kept(line: Line, isOldest: boolean): readonly [string?, TaskId?] {
-		const [kind, id] = aboutOf(line);
-		if (kind === undefined) return [];
-		const place = this.#places.get(id);
-		if (kind === "whole" && place?.segment === line.place.segment && place.offset === line.place.offset) {
-			return [line.text(), id];
-		}
-		if (kind === "drop") return isOldest ? [] : [line.text()];
-		if (this.#began.has(id)) return [line.text()];
-		// One that says nothing stands against those in older files that say something.
-		if (kind === "note" && place && (this.#annotated.has(id) || (isEmptyNote(line) && !isOldest))) return [line.text()];
-		if (kind !== "whole" || place) return [];
-		// Older files may still have lines about the task, and without this one it would seem to run.
-		const since = sinceOf(line) ?? line.place.segment;
-		return since < line.place.segment ? [dropLine(id)] : [];
 	}
 }

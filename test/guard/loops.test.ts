@@ -6,7 +6,7 @@ import { send } from "./steps.ts";
 const TRACE = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
 
 describe("loopGuard", () => {
-	const agent = (name: string) => loopGuard({ id: `id-${name}`, name: () => name });
+	const agent = (name: string) => loopGuard(() => name, `id-${name}`);
 	const work = (path: readonly string[], more: object = {}) =>
 		send("peer:x", { metadata: { [PATH]: [...path] }, trace: TRACE, ...more });
 

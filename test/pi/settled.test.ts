@@ -37,6 +37,7 @@ function stage(facts: { readonly wanted?: string; readonly mode?: Mode; readonly
 	const homecoming: Homecoming = {
 		follow: (each) => void following.set(each.taskId, each),
 		nudge: () => undefined,
+		tell: () => undefined,
 		endedBy: (error) => (error instanceof Error ? dispatch : undefined),
 		forget: (each) => void following.delete(each.taskId),
 		pending: () => [...following.values()],
