@@ -149,8 +149,8 @@ export function createApp(first: Loaded, host: Host): App {
 		pollMs: () => loaded.config.asyncPollMs,
 		clock,
 	});
-	const deliver: Outbound["deliver"] = (...entry) => reach.outbound.deliver(...entry);
-	const queue: Queue = createQueueing({ agentDir, config: () => loaded.config, deliver, homecoming, clock, log });
+	const outbound = () => reach.outbound;
+	const queue: Queue = createQueueing({ agentDir, config: () => loaded.config, outbound, homecoming, clock, log });
 	/** Replaced by new settings while calls may still run over it. */
 	const retired: Reach[] = [];
 	/** Starts, stops and changes of settings happen one after another. */
@@ -189,9 +189,11 @@ export function createApp(first: Loaded, host: Host): App {
 		try {
 			const { host: bound } = await inbound.start();
 			const wanted = loaded.config.serverHost;
-			problem = isNarrowed(wanted, bound)
-				? `bound to ${bound}: server.host ${wanted} takes effect only with a token`
-				: undefined;
+			// Bound closer to home than was wanted.
+			problem =
+				bound === "127.0.0.1" && bindHost(wanted, true) !== bound
+					? `bound to ${bound}: server.host ${wanted} takes effect only with a token`
+					: undefined;
 			if (problem) log.warn(`A2A server ${problem}`);
 		} catch (error) {
 			problem = oneLine(error instanceof Error ? error.message : String(error));
@@ -294,9 +296,4 @@ export function createApp(first: Loaded, host: Host): App {
 			return closing;
 		},
 	};
-}
-
-/** Whether the server had to be bound closer to home than was wanted. */
-function isNarrowed(wanted: string, bound: string): boolean {
-	return bound === "127.0.0.1" && bindHost(wanted, true) !== "127.0.0.1";
 }

@@ -1,5 +1,6 @@
 /** The task journal of the address that is served, put together: which folder, whose, within which limits. */
 import { createHash } from "node:crypto";
+import { existsSync, renameSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "./config/keys.ts";
@@ -77,6 +78,28 @@ export function createDurable(parts: {
 		release();
 	}
 
+	/**
+	 * The address has changed: the tasks come along, and nothing of them stays to be taken up at the old one. Gives the
+	 * claim of the old folder, and that folder, if it is to be removed once all is written at the new one.
+	 */
+	function move(folder: string): { readonly release: () => void; readonly rest?: string } | undefined {
+		if (!current) return undefined;
+		const { journal, release, folder: old } = current;
+		const isNew = !existsSync(folder);
+		current = undefined;
+		tasks.leave(!isNew);
+		void attempt("close the task journal", () => journal.close(), log);
+		if (!isNew) return { release, rest: old };
+		try {
+			// The claim goes with it until it is renewed there.
+			renameSync(old, folder);
+		} catch (error) {
+			release();
+			throw error;
+		}
+		return { release };
+	}
+
 	/** Deletes the journals of other addresses that nobody has written to for so long that nothing in them is kept. */
 	async function sweep(own: string, { journalMaxAgeDays }: Config): Promise<void> {
 		if (journalMaxAgeDays === 0) return;
@@ -96,21 +119,29 @@ export function createDurable(parts: {
 		async open(config, address) {
 			const folder = folderOf(agentDir, address, config.workspace);
 			if (config.journalEnabled && current?.folder === folder) return;
-			close();
 			problem = undefined;
-			if (!config.journalEnabled) return;
+			if (!config.journalEnabled) {
+				close();
+				return;
+			}
 			let release: (() => void) | undefined;
+			let left: ReturnType<typeof move>;
 			try {
+				left = move(folder);
 				const lines = new Segments(folder, SEGMENT_BYTES);
 				release = await claim(folder, clock, log);
 				const journal = new Journal({ lines, clock, log });
 				tasks.adopt(journal);
 				current = { folder, journal, release };
+				journal.flush();
+				if (left?.rest && journal.problem === undefined) await rm(left.rest, { recursive: true, force: true });
 				await attempt("delete old task journals", () => sweep(folder, config), log);
 			} catch (error) {
 				release?.();
 				problem = oneLine(error instanceof Error ? error.message : String(error));
 				log.warn("The task journal cannot be used; tasks are kept in memory and end with this process", error);
+			} finally {
+				left?.release();
 			}
 		},
 		problem: () => current?.journal.problem ?? (problem && `tasks are kept in memory only: ${problem}`),

@@ -9,7 +9,6 @@ export const QUEUE_IN_KEYS = {
 	queueSize: limit("server.queue.size", whole(0, 1000), 0, {
 		env: "A2A_QUEUE_SIZE",
 		help: "Requests beyond `server.maxConcurrent` that may wait for a slot; 0: they are refused as busy",
-		...LESS,
 	}),
 	queueMaxWaitSec: limit("server.queue.maxWaitSec", whole(0, LONGEST_SEC, "no limit"), 600, {
 		help: "Seconds that a request may wait for a slot before its task is FAILED",
@@ -18,7 +17,6 @@ export const QUEUE_IN_KEYS = {
 	maxDetached: limit("server.maxDetached", whole(0, 1000, "no limit"), 0, {
 		env: "A2A_MAX_DETACHED",
 		help: "Slots that tasks may hold for which nobody waits, so that the others stay free for calls that wait",
-		...LESS,
 	}),
 	drainSec: limit("server.drainSec", whole(0, 86_400), 0, {
 		env: "A2A_DRAIN",

@@ -28,10 +28,11 @@ export class Line {
 		return this.#bytes[this.#start + index];
 	}
 
-	/** Where `mark` begins; -1 when the line does not have it. */
+	/** Where `mark`, which is ASCII, begins; -1 when the line does not have it. */
 	find(mark: string, from = 0): number {
-		const found = this.#bytes.subarray(this.#start + from, this.#end).indexOf(mark);
-		return found === -1 ? -1 : found + from;
+		// Without a view of its own for each line: there are many.
+		const found = this.#bytes.indexOf(mark, this.#start + from);
+		return found === -1 || found + mark.length > this.#end ? -1 : found - this.#start;
 	}
 
 	/** The text between two bytes. */

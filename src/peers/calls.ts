@@ -100,8 +100,9 @@ export function createCalls(parts: CallsParts): Calls {
 		try {
 			return await record.reply(clean(await parts.receiver.take(await ask())));
 		} catch (error) {
-			await record.failure(cleanError(error, clean));
-			throw error;
+			const told = error instanceof PeerError ? await parts.receiver.rescue(error) : error;
+			await record.failure(cleanError(told, clean));
+			throw told;
 		}
 	}
 
@@ -144,7 +145,9 @@ export function createCalls(parts: CallsParts): Calls {
 				},
 			} satisfies Omit<CallRequest, "signal">;
 			const facts = { peer: peer.name, clock, pollMs, newMessageId, clean: parts.withoutKnown };
-			const keeps = parts.queue?.isOn && options.queue !== false && parts.redact(agent) === agent;
+			// The result of what another agent's work sends would come home to somebody who has not asked.
+			const isOurs = (options.hops ?? 0) === 0 && options.queue !== false;
+			const keeps = parts.queue?.isOn && isOurs && parts.redact(agent) === agent;
 			let isOpen = false;
 			/** `send`; what cannot be delivered is kept where that is wanted. */
 			const orKept = async (signal: AbortSignal, send: () => Promise<PeerReply>): Promise<PeerReply> => {

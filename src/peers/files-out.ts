@@ -53,7 +53,23 @@ export interface Outgoing {
 /** Folders of the agent's own that hold files of others, which may be passed on. */
 const PASSED_ON = ["a2a_files", "a2a_received"];
 /** Folders of the home folder in which programs keep keys. */
-const KEY_FOLDERS = [".ssh", ".gnupg", ".aws", ".kube", ".docker", ".config/gcloud", ".password-store"];
+const KEY_FOLDERS = [
+	".ssh",
+	".gnupg",
+	".aws",
+	".azure",
+	".kube",
+	".docker",
+	".config/gcloud",
+	".config/gh",
+	".config/op",
+	".password-store",
+	".local/share/keyrings",
+	".mozilla",
+	".config/google-chrome",
+	".config/chromium",
+	"Library/Keychains",
+];
 const KEY_NAMES =
 	/^(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|\.netrc|\.git-credentials|\.pgpass)$|\.(?:p12|pfx|jks|kdbx|keystore|ppk)$/i;
 const PRIVATE_KEY = /^\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
@@ -92,11 +108,13 @@ export async function readFiles(wanted: FilesToSend, parts: SendFilesParts): Pro
 	if (wanted.paths.length > maxCount)
 		throw new Error(`${wanted.paths.length} files are too many, ${maxCount} may go with a call (files.send.maxCount)`);
 	const out = { parts: [] as Part[], files: [] as FileFact[], notes: [] as string[] };
+	const [agent, home] = await Promise.all([real(parts.agentDir), real(homedir())]);
+	const apart = [agent, ...KEY_FOLDERS.map((folder) => join(home, folder))];
 	let total = 0;
 	for (const asked of wanted.paths) {
 		const path = await located(asked, wanted, parts);
 		const shown = oneLine(asked, 300);
-		const bytes = await readRegular(path, shown, maxBytes).catch((error: unknown) => {
+		const bytes = await readRegular(path, shown, maxBytes, apart).catch((error: unknown) => {
 			const code = errorCode(error);
 			throw code ? new Error(`${shown}: it cannot be read (${code})`) : error;
 		});
@@ -105,7 +123,7 @@ export async function readFiles(wanted: FilesToSend, parts: SendFilesParts): Pro
 			throw new Error(`${shown}: with it the files have ${total} bytes, ${maxTotalBytes} are allowed together`);
 		if (PRIVATE_KEY.test(bytes.toString("latin1", 0, 200)))
 			throw new Error(`${shown}: it is a private key, so it is not sent`);
-		const filename = basename(asked.replaceAll("\\", "/")) || basename(path);
+		const filename = oneLine(basename(asked.replaceAll("\\", "/")) || basename(path), 200) || "file";
 		const part = { raw: bytes.toString("base64"), filename, mediaType: mediaTypeOf(filename) };
 		const safe = redactFile(part, parts.redact);
 		if (safe !== part) {

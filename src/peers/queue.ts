@@ -155,10 +155,11 @@ export function createQueue({ store, limits, deliver, homecoming, clock, log }: 
 				const text = `${reason} The queue is full (queue.maxCount, ${maxCount}), so the message was not kept.`;
 				throw new PeerError(text, { peer });
 			}
-			const at = clock.now();
+			// No two have the same, so that their order is known from it.
+			const at = Math.max(clock.now(), (store.list().at(-1)?.at ?? 0) + 1);
 			const entry = { ...given, at, until: at + maxAgeMs };
 			await store.put(entry);
-			silent.set(peer, { failures: 1, next: at + FIRST_PAUSE_MS });
+			silent.set(peer, { failures: 1, next: clock.now() + FIRST_PAUSE_MS });
 			const place = waiting().filter((each) => each.peer === peer).length;
 			const until = new Date(entry.until).toISOString();
 			return {

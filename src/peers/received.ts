@@ -14,7 +14,7 @@ import { attempt, type Log } from "../lib/log.ts";
 import { cleanMediaType, mediaTypeOf } from "../lib/media-types.ts";
 import { oneLine } from "../lib/text.ts";
 import type { Json, Part } from "../protocol/types.ts";
-import type { PeerReply } from "./reply.ts";
+import { PeerError, type PeerReply } from "./reply.ts";
 
 /** A file of an answer, as it was put down. */
 export interface ReceivedFile {
@@ -58,6 +58,8 @@ export interface ReceiveParts {
 export interface Receiver {
 	/** Puts the files of a settled answer down. Gives the answer with its `content` and without the bytes. Never throws. */
 	take(reply: PeerReply): Promise<PeerReply>;
+	/** Puts the files down that a task had made before it ended badly; gives the error that names them. Never throws. */
+	rescue(error: PeerError): Promise<PeerError>;
 	/** Deletes files older than the days to keep. Never throws. */
 	sweep(): Promise<void>;
 }
@@ -161,12 +163,41 @@ export function createReceiver(parts: ReceiveParts): Receiver {
 				notes: [...reply.notes, ...notes, ...surplus],
 			};
 		},
+		async rescue(error) {
+			const { peer, taskId, contextId, made, state } = error;
+			if (!made || !state) return error;
+			const ids = { ...(taskId ? { taskId } : {}), ...(contextId ? { contextId } : {}) };
+			const found = partsOf({ ...NOTHING, ...made });
+			const { files, notes } = await save({ ...NOTHING, ...ids, peer }, found);
+			if (files.length === 0 && notes.length === 0) return error;
+			const names = files.map(({ name, path }) => `${oneLine(name, 60)} (${path})`).join(", ");
+			const kept = names ? [`What it had made is here: ${names}.`] : [];
+			return new PeerError([ended(error.message), ...kept, ...notes].join(" "), {
+				...error,
+				made: undefined,
+				cause: error,
+			});
+		},
 		async sweep() {
 			if (parts.keepDays <= 0) return;
 			await attempt("delete old received files", () => sweep(dir, clock.now() - parts.keepDays * DAY_MS), log);
 		},
 	};
 }
+
+/** An answer with nothing in it. */
+const NOTHING: PeerReply = {
+	peer: "",
+	state: "MESSAGE",
+	text: "",
+	artifacts: [],
+	running: false,
+	notes: [],
+	durationMs: 0,
+};
+
+/** `text` as a sentence of its own. */
+const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** The answer without the bytes of its files: they are on disk, and belong in no log. */
 function stripped({ said, ...reply }: PeerReply): PeerReply {

@@ -59,6 +59,8 @@ export interface PeerErrorFacts {
 	readonly hint?: string | undefined;
 	/** The peer's own error, when `cause` is not at hand. */
 	readonly refusal?: ErrorName | undefined;
+	/** What the task had made before it ended badly, bytes of files included. */
+	readonly made?: Pick<PeerReply, "artifacts" | "said"> | undefined;
 	readonly cause?: unknown;
 }
 
@@ -72,6 +74,7 @@ export class PeerError extends Error {
 	readonly hint: string | undefined;
 	/** The name of the peer's own error, when it answered with one. */
 	readonly refusal: ErrorName | undefined;
+	readonly made: PeerErrorFacts["made"];
 	constructor(message: string, facts: PeerErrorFacts) {
 		super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
 		this.peer = facts.peer;
@@ -79,6 +82,7 @@ export class PeerError extends Error {
 		this.taskId = facts.taskId;
 		this.contextId = facts.contextId;
 		this.hint = facts.hint;
+		this.made = facts.made;
 		this.refusal = facts.refusal ?? (facts.cause instanceof A2AError ? facts.cause.name : undefined);
 	}
 }

@@ -185,6 +185,7 @@ function ended(seen: Seen, state: TaskState, at: { readonly peer: string; readon
 		...at,
 		state,
 		taskId: seen.task?.id,
+		made: { artifacts: seen.task?.artifacts ?? [], ...saidParts(seen) },
 	});
 }
 

@@ -4,7 +4,7 @@ import type { GatewayStatus } from "../gateways.ts";
 import { oneLine } from "../lib/text.ts";
 import type { CommandSetting } from "./command-run.ts";
 import { UsageError } from "./commands.ts";
-import { metricsText } from "./format-lists.ts";
+import { metricsText, queuedText } from "./format-lists.ts";
 import { pendingText } from "./settled.ts";
 
 /** Where the server listens and what it does, or that it does not run and why. */

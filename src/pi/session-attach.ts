@@ -71,7 +71,9 @@ export function attachTool(options: AttachOptions): ToolDefinition<typeof parame
 			const mediaType = cleanMediaType(given) ?? mediaTypeOf(filename);
 			const refusal = options.refusal({ raw: "", filename, mediaType });
 			if (refusal !== undefined) throw new Error(`${filename} (${mediaType}): ${refusal}`);
-			const bytes = await readRegular(path, asked, Math.min(limits.maxBytes, limits.maxTotalBytes - total));
+			const most = Math.min(limits.maxBytes, limits.maxTotalBytes - total);
+			const isOwn = isInside(path, await real(options.folder));
+			const bytes = await readRegular(path, asked, most, isOwn ? [] : [await real(options.agentDir)]);
 			count += 1;
 			total += bytes.length;
 			const part = { raw: bytes.toString("base64"), filename, mediaType };

@@ -112,6 +112,7 @@ export async function call(args: ToolArgs<"a2a_call">, setting: ToolSetting): Pr
 			detached,
 			contextId,
 			trace,
+			...(args.timeout_seconds === undefined ? {} : { timeoutMs: args.timeout_seconds * 1000 }),
 			webhook: setting.dispatches?.followed === true,
 			...(paths.length > 0 ? { files: { paths, from, within } } : {}),
 			...(args.data === undefined ? {} : { data: jsonIn(args.data) }),

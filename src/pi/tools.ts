@@ -45,6 +45,12 @@ export const TOOLS = {
 				Type.Array(Type.String(), { description: "Paths of files to send along, relative to the working directory" }),
 			),
 			data: Type.Optional(Type.String({ description: "A JSON value to send along as structured data" })),
+			timeout_seconds: Type.Optional(
+				Type.Number({
+					minimum: 0,
+					description: "Wait at most this many seconds instead of the usual; 0: as long as it takes. The task goes on",
+				}),
+			),
 		}),
 	),
 	a2a_status: row(

@@ -285,9 +285,9 @@ export class Journal {
 		};
 		const moved = (index: number, from: Place, to: Place): void => {
 			const id = ids[index];
-			const now = id && this.#places.get(id);
+			const now = id === undefined ? undefined : this.#places.get(id);
 			// It may have been forgotten meanwhile.
-			if (now?.segment === from.segment && now.offset === from.offset) this.#places.set(id, to);
+			if (id && now?.segment === from.segment && now.offset === from.offset) this.#places.set(id, to);
 		};
 		try {
 			yield* this.#lines.rewrite(segment, keep, moved);

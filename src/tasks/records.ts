@@ -98,9 +98,10 @@ export function headOf(line: Line, kind: "open" | "whole"): Head {
 	// In a string the quotes would be escaped, so this is the member.
 	const end = whole ? line.find(TASK) : line.place.length;
 	if (end === -1 || line.at(line.place.length - 1) !== BRACE) wrong();
-	const said = JSON.parse(whole ? `${line.text(0, end)}}` : line.text()) as { readonly [name: string]: unknown };
+	const text = whole ? `${line.text(0, end)}}` : line.text();
+	const said = JSON.parse(text) as { readonly [name: string]: unknown };
 	const opened = numberIn(said.opened);
-	return {
+	const head: Head = {
 		opening: {
 			id: taskId(textIn(said[kind])),
 			contextId: contextId(textIn(said.context)),
@@ -114,8 +115,8 @@ export function headOf(line: Line, kind: "open" | "whole"): Head {
 		n: whole ? numberIn(said.n) : 0,
 		state: whole ? stateIn(said.state) : "TASK_STATE_SUBMITTED",
 		messages: whole && Array.isArray(said.messages) ? said.messages.map(textIn) : [],
-		...(said.since === undefined ? {} : { since: numberIn(said.since) }),
 	};
+	return said.since === undefined ? head : { ...head, since: numberIn(said.since) };
 }
 
 /** The task of a `whole` line. Throws when it is damaged. */

@@ -91,16 +91,26 @@ export class TaskStore {
 			} else unfinished.push(log);
 		}
 		this.#journal = journal;
-		this.#recall(journal);
+		const ended = this.all().filter((log) => isTerminal(log.state));
+		ended.sort((a, b) => a.changed - b.changed);
+		// Those that ended last are asked for most.
+		this.#recall(ended.slice(-this.#limits.maxFinished), journal);
 		for (const log of here) if (!journal.holds(log)) journal.carry(log);
 		for (const log of unfinished) this.#follow(log);
 		for (const finished of [...this.#finished.values()]) this.#age(finished);
 		this.#bound();
 	}
 
-	/** Writes nothing down any more; what the journal alone has cannot be asked for from now on. */
-	leave(): void {
-		for (const log of this.all()) if (isTerminal(log.state) && !this.#resident.has(log)) this.#remove(log);
+	/**
+	 * Writes nothing down any more. What the journal alone has comes into memory, for another journal to take over, when
+	 * `keep` says so; else it cannot be asked for from now on.
+	 */
+	leave(keep = false): void {
+		for (const log of this.all()) {
+			if (!isTerminal(log.state) || this.#resident.has(log)) continue;
+			if (!keep) this.#remove(log);
+			else if (this.#journal) this.#recall([log], this.#journal);
+		}
 		this.#journal = undefined;
 	}
 
@@ -238,11 +248,9 @@ export class TaskStore {
 		}
 	}
 
-	/** Into memory with the tasks that ended last: they are asked for most. */
-	#recall(journal: Journal): void {
-		const ended = this.all().filter((log) => isTerminal(log.state));
-		ended.sort((a, b) => a.changed - b.changed);
-		for (const log of ended.slice(-this.#limits.maxFinished)) {
+	/** Into memory with ended tasks. */
+	#recall(ended: readonly TaskLog[], journal: Journal): void {
+		for (const log of ended) {
 			if (this.#resident.has(log)) continue;
 			try {
 				log.recall(journal.read(log));

@@ -155,6 +155,23 @@ describe("a body sent to the HTTP server", () => {
 		await server.close();
 	});
 
+	it("that is ended half way has not arrived: its sender is told so, and may send it again", async () => {
+		const agent = new ScriptedAgent();
+		const server = await serve({ agent });
+		const whole = `${head("content-length: 1000\r\n")}{"json`;
+		for (const part of [whole, whole.slice(0, 30)]) {
+			const answer = await new Promise<string>((resolve) => {
+				let text = "";
+				const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true }, () => socket.end(part));
+				socket.on("data", (chunk) => (text += chunk)).once("end", () => resolve(text));
+			});
+			assert.match(answer, /^HTTP\/1\.1 408 /);
+		}
+		assert.match(await raw(server.port, "NO HTTP\r\n\r\n"), /^HTTP\/1\.1 400 /);
+		assert.equal(agent.seen.length, 0);
+		await server.close();
+	});
+
 	it("of brackets, or deeper than any message, is refused quickly", async () => {
 		const server = await serve({ agent: new ScriptedAgent() });
 		for (const body of ["[".repeat(200_000), `${"[".repeat(20_000)}${"]".repeat(20_000)}`]) {

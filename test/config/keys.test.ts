@@ -79,7 +79,7 @@ describe("config: the table of keys", () => {
 		assert.deepEqual(
 			ROWS.filter(([, row]) => row.scope !== "operator").map(([, row]) => row.path),
 			`server.maxConcurrent server.rateLimitPerMin server.maxPingpongTurns server.replyTimeoutSec server.asyncTimeoutSec
-			server.queue.size server.queue.maxWaitSec server.maxDetached
+			server.queue.maxWaitSec
 			server.files.maxBytes server.files.maxTotalBytes server.files.maxCount files.send.maxBytes files.send.maxTotalBytes
 			files.send.maxCount files.receive.maxBytes files.receive.maxTotalBytes files.receive.maxCount
 			retryAttempts timeouts.send timeouts.stream`.split(/\s+/),

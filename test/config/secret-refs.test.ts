@@ -96,4 +96,20 @@ describe("a secret by reference", () => {
 		for (const text of ["word", "$", "a$B", "$A-b", "${A", "!", "! ", "$1"])
 			assert.equal(referenceIn(text), undefined, text);
 	});
+
+	it("that goes to another machine over http is kept and said, once, without the secret", async () => {
+		const auth = { token: ["the", "word"].join("-") };
+		const urls = { far: "http://172.30.55.31:9900", near: "http://127.0.0.1:9900", safe: "https://far.example" };
+		const peers = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url, auth }]));
+		const { config, problems } = await load({ peers });
+		assert.equal(config.peers.far?.token, "the-word");
+		assert.deepEqual(
+			problems.map(({ level, key }) => [level, key]),
+			[["hint", "peers.far.url"]],
+		);
+		assert.match(
+			problems[0]?.text ?? "",
+			/http:\/\/172\.30\.55\.31:9900, expected https: others on the way can read the token/,
+		);
+	});
 });

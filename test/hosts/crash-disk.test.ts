@@ -107,9 +107,12 @@ describe("the server and its disk", function () {
 		everyLineIsWhole();
 		await start();
 		const kept = await Promise.all(sent.map(({ id }) => known(id)));
-		const lost = kept.filter((task) => task === undefined).length;
-		assert.ok(sent.length > 5 && lost <= 2, `${lost} of ${sent.length}`);
-		for (const [n, task] of kept.entries()) if (task) assert.deepEqual(task, sent[n]);
+		// Of the one that met the end of the file there may be the beginning; it is not said to be more.
+		const isWhole = (task: Task | undefined) => task?.status.state === "TASK_STATE_COMPLETED";
+		assert.ok(kept.every((task) => !task || isWhole(task) || task.status.state === "TASK_STATE_FAILED"));
+		const whole = kept.filter(isWhole);
+		assert.ok(whole.length > 5 && whole.length >= sent.length - 2, `${whole.length} of ${sent.length}`);
+		assert.deepEqual(whole, sent.slice(0, whole.length));
 		assert.doesNotMatch(errors, /could not be read/);
 	});
 

@@ -161,7 +161,8 @@ describe("the official SDK 0.3.x and our bearer tokens", () => {
 		assert.deepEqual(Object.values(card.securitySchemes ?? {}), [{ type: "http", scheme: "Bearer" }]);
 		assert.equal(card.security?.length, 1);
 		assert.equal(card.supportsAuthenticatedExtendedCard, true);
-		assert.equal(card.capabilities.extensions?.length, 1);
+		// The one that every card has, and the one that tells of the session.
+		assert.equal(card.capabilities.extensions?.length, 2);
 	});
 
 	it("is let in with a token, refused without one, and does not see the tasks of another caller", async () => {

@@ -233,7 +233,8 @@ for (const binding of ["JSONRPC", "HTTP+JSON"] as const)
 			const events = await all(client.sendMessageStream(asking("echo let in")));
 			assert.equal(events.map(words).at(-1), "status COMPLETED");
 			const extended = await client.getAgentCard();
-			assert.equal(extended.capabilities?.extensions.length, 1);
+			// The one that every card has, and the one that tells of the session.
+			assert.equal(extended.capabilities?.extensions.length, 2);
 		});
 
 		it("is refused without a token and with a wrong one, with a reason", async () => {

@@ -63,6 +63,23 @@ describe("a JSONL file", () => {
 		}
 	});
 
+	it("turns over when it was begun too long ago, also under limits that change meanwhile", async () => {
+		const day = 86_400_000;
+		let now = Date.now();
+		const limits = { maxAgeMs: 2 * day, keep: 5 };
+		const file = new JsonlFile(path, limits, () => now);
+		await file.append({ n: 1 });
+		now += day;
+		await file.append({ n: 2 });
+		now += 2 * day;
+		await file.append({ n: 3 });
+		assert.deepEqual(await readLines(`${path}.1`), [{ n: 1 }, { n: 2 }]);
+		limits.maxAgeMs = 100 * day;
+		await file.append({ n: 4 });
+		assert.deepEqual(await readLines(path), [{ n: 3 }, { n: 4 }]);
+		await file.close();
+	});
+
 	it("keeps nothing old when asked to", async () => {
 		const file = new JsonlFile(path, { maxBytes: 30, keep: 0 });
 		for (let n = 0; n < 10; n++) await file.append({ n });

@@ -556,6 +556,63 @@ describe("peers/call", () => {
 		});
 	});
 
+	describe("a task that takes five hours", () => {
+		const HOURS_MS = 5 * 3_600_000;
+		const STEP_MS = 100_000;
+		const done = task("COMPLETED", made("at last"));
+
+		for (const [how, timeoutMs] of [
+			["a limit of six hours", 6 * 3_600_000],
+			["no limit", 0],
+		] as const)
+			for (const mode of ["one reply", "a stream that only says that it lives", "polls"] as const) {
+				it(`is waited for with ${mode} and ${how}`, async function () {
+					this.timeout(20_000);
+					const clock = manualClock();
+					const end = clock.now() + HOURS_MS;
+					let told: (() => void) | undefined;
+					const step = () => new Promise<void>((resolve) => (told = resolve));
+					async function* beating() {
+						yield { task: task("WORKING") };
+						while (clock.now() < end) {
+							await step();
+							yield ": keep-alive\n\n";
+						}
+						yield { task: done };
+					}
+					const whole = async () => {
+						while (clock.now() < end) await step();
+						return { task: done };
+					};
+					const peer = await bench.peer({
+						streaming: mode.startsWith("a stream"),
+						answers: {
+							SendMessage: () => (mode === "polls" ? { task: task("WORKING") } : whole()),
+							SendStreamingMessage: beating,
+							GetTask: () => (clock.now() < end ? task("WORKING") : done),
+						},
+					});
+					const rig = await bench.rig({ clock, config: { worker: peer.url } });
+					let reply: PeerReply | undefined;
+					const signal = new AbortController().signal;
+					const ending = rig.outbound.call("worker", "go", { signal, timeoutMs }).then((value) => {
+						reply = value;
+					});
+					await until(() => peer.received.length > 0, "the message has arrived");
+					while (!reply && clock.now() < end + HOURS_MS) {
+						await clock.advance(STEP_MS);
+						told?.();
+						// What goes over the wire takes real time.
+						await new Promise((resolve) => setTimeout(resolve, 5));
+					}
+					await ending;
+					assert.deepEqual([reply?.text, reply?.running], ["at last", false]);
+					assert.ok(clock.now() >= end);
+					assert.equal(clock.pending, 0, "no timer is left");
+				});
+			}
+	});
+
 	describe("stopping", () => {
 		// Esc
 		it("cancels the task at the peer and throws", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { manualClock } from "../../src/lib/clock.ts";
 import { nullLog } from "../../src/lib/log.ts";
 import { createReceiver } from "../../src/peers/received.ts";
+import { PeerError } from "../../src/peers/reply.ts";
 import { said, task } from "../support/scripted-peer.ts";
 import { Bench, forever, type RigOptions } from "./rig.ts";
 
@@ -90,6 +91,26 @@ describe("peers/received", () => {
 		assert.equal(reply.content?.files[0]?.path, join(second.folder, "a-2.txt"));
 		assert.equal(await readFile(join(second.root, "target"), "utf8"), "old");
 		assert.notEqual(folder, second.folder);
+	});
+
+	it("keeps what a task had made before it failed or was rejected, and says where", async () => {
+		for (const state of ["FAILED", "REJECTED"]) {
+			const artifacts = [{ artifactId: "a", parts: [file("half.txt", "half of it")] }];
+			const ended = { task: task(state, { artifacts }, "quota used up") };
+			const peer = await bench.peer({ answers: { SendMessage: () => ended } });
+			const { outbound, root } = await bench.rig({ config: { worker: peer.url } });
+			const path = join(root, "a2a_received", "worker", "t1", "half.txt");
+			await assert.rejects(outbound.call("worker", "go", { signal: forever() }), (error) => {
+				assert.ok(error instanceof PeerError);
+				assert.ok(
+					error.message.includes(`quota used up. What it had made is here: half.txt (${path}).`),
+					error.message,
+				);
+				assert.equal(error.state, `TASK_STATE_${state}`);
+				return true;
+			});
+			assert.equal(await readFile(path, "utf8"), "half of it");
+		}
 	});
 
 	it("says what is over the limits: the size of one, of all, and the number", async () => {

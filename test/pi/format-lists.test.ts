@@ -83,7 +83,11 @@ describe("pi/format-lists", () => {
 	});
 
 	it("gives an overview of peers, conversations and numbers", () => {
-		const text = overviewText({
+		const queued = [
+			{ peer: "worker", place: 2, at: 1_000, until: 3_601_000, text: "sum up" },
+			{ peer: "other", place: 0, at: 0, until: 9, text: "done" },
+		];
+		const overview = {
 			peers: [peer],
 			conversations: [
 				{
@@ -95,7 +99,11 @@ describe("pi/format-lists", () => {
 				},
 			],
 			metrics: { inbound: { requests: 3 }, uptime: 5 },
-		});
+			queued,
+		};
+		const text = overviewText(overview, 61_000);
+		assert.match(text, /- worker {2}number 2, given up in 59m 0s {2}\(1m 0s\)\n {4}sum up/);
+		assert.match(text, /- other {2}delivered, its result is awaited {2}\(1m 1s\)/);
 		assert.match(text, /- ctx-1 · worker · 2026-01-01T00:00:00\.000Z · waits for your answer\n {4}which one\?/);
 		assert.match(text, /inbound:\n {2}requests: 3\nuptime: 5/);
 		assert.equal(metricsText({}), "");

@@ -6,7 +6,7 @@ describe("pi/tools", () => {
 		assert.deepEqual(
 			Object.values(TOOLS).map((tool) => tool.signature),
 			[
-				"a2a_call(agent, message, context_id?, async_dispatch?, files?, data?)",
+				"a2a_call(agent, message, context_id?, async_dispatch?, files?, data?, timeout_seconds?)",
 				"a2a_status(agent, task_id, wait_seconds?)",
 				"a2a_discover(url)",
 				"a2a_list()",

@@ -262,8 +262,8 @@ export function hermesCaller(url: string, token?: string): HermesCaller {
 			const response = await post(method, params);
 			const text = await response.text();
 			if (!/event-stream/.test(response.headers.get("content-type") ?? "")) return [resultIn(JSON.parse(text))];
-			const events = text.split("\n\n").filter((event) => event.startsWith("data: "));
-			return events.map((event) => resultIn(JSON.parse(event.slice("data: ".length))));
+			const data = text.split("\n").filter((line) => line.startsWith("data: "));
+			return data.map((line) => resultIn(JSON.parse(line.slice("data: ".length))));
 		},
 		async ask(text, message = {}, params = {}) {
 			const whole = { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...message };

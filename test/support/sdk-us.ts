@@ -28,10 +28,23 @@ export interface UsOptions {
 	readonly peers?: Readonly<Record<string, { readonly url: string; readonly auth?: object; readonly card?: object }>>;
 }
 
+/** Settings beside those of peers. */
+interface More {
+	readonly queue?: object;
+	/** A free one by default. */
+	readonly port?: number;
+}
+
 /** Starts our app on a free port, with a folder of its own. */
-export async function startUs({ token, peerTokens = {}, peers = {} }: UsOptions = {}): Promise<Us> {
+export async function startUs({
+	token,
+	peerTokens = {},
+	peers = {},
+	port = 0,
+	...more
+}: UsOptions & More = {}): Promise<Us> {
 	const agentDir = await mkdtemp(join(tmpdir(), "pi-a2a-interop-"));
-	const settings = { a2a: { peers, timeouts: { async: 200 } } };
+	const settings = { a2a: { peers, timeouts: { async: 200 }, ...more } };
 	await writeFile(join(agentDir, "settings.json"), JSON.stringify(settings));
 	const { app, status } = await startServer({
 		agentDir,
@@ -39,7 +52,7 @@ export async function startUs({ token, peerTokens = {}, peers = {} }: UsOptions 
 		unlimited: true,
 		env: {
 			A2A_AGENT_NAME: "pi",
-			A2A_PORT: "0",
+			A2A_PORT: String(port),
 			A2A_BEARER_TOKEN: token,
 			A2A_PEER_TOKENS: Object.entries(peerTokens)
 				.map(([name, value]) => `${name}:${value}`)

@@ -82,6 +82,8 @@ export function journalRig(segmentBytes = 8 * 1024 * 1024) {
 			breakWith(error: Error | undefined) {
 				broken = error;
 			},
+			/** What is done a little at a time goes on. */
+			turn: () => new Promise<void>((resolve) => void setImmediate(resolve)),
 			/** As a kill does it: what was not handed to the system is lost, nothing is put in order. */
 			die() {
 				dead = true;

@@ -77,7 +77,9 @@ export async function fetchCard(request: CardRequest): Promise<FoundCard | undef
 		};
 	}
 	const signers = wish.keys?.map(({ key, kid }) => [kid, thumbprint(key)]);
-	const key = JSON.stringify([request.url.href, wish.url?.href, request.token, request.pinned, signers]);
+	// A card that came by a way that is trusted less, or was shown to somebody else, is no card for this call.
+	const way = [request.verifySsl, pool.numberOf(request.trust)];
+	const key = JSON.stringify([request.url.href, wish.url?.href, request.token, request.pinned, signers, way]);
 	const kept = pool.cards.get(key);
 	if (kept && kept.freshUntil > clock.now()) return foundIn(kept, kept.card && kept.stale ? "stale" : "cache", request);
 	const fetched = await pool.lookups.join(
@@ -120,8 +122,9 @@ async function lookUp(request: CardRequest, kept: FetchedCard | undefined): Prom
 	}
 }
 
-/** Headers that ask for a card only when it is another one than that which is here. */
-function unless(kept: FetchedCard | undefined): Readonly<Record<string, string>> {
+/** Headers that ask for the card at `url` only when it is another one than that which is here, from there. */
+function unless(kept: FetchedCard | undefined, url: URL): Readonly<Record<string, string>> {
+	if (kept?.url.href !== url.href) return {};
 	return {
 		...(kept?.etag ? { "if-none-match": kept.etag } : {}),
 		...(kept?.lastModified && !kept.etag ? { "if-modified-since": kept.lastModified } : {}),
@@ -139,7 +142,7 @@ async function read(
 	const standIn = kept && kept.staleUntil > clock.now() ? kept : undefined;
 	// Who has something to stand in for it need not try again and again.
 	const how = standIn ? { ...request, retryAttempts: 0 } : request;
-	const headers = { ...request.headers, accept: "application/json", ...unless(kept) };
+	const headers = { ...request.headers, accept: "application/json", ...unless(kept, url) };
 	const take = async (answer: Answer) => ({
 		answer,
 		bytes: answer.status === 200 ? await answer.bytes(MAX_CARD_BYTES) : undefined,
@@ -161,7 +164,7 @@ async function read(
 		return { ...standIn, freshUntil: Math.min(now + AGAIN_MS, standIn.staleUntil), stale: true };
 	}
 	const said = { url: answer.url, ...lifetimeOf(answer, now), lastModified: answer.headers["last-modified"] };
-	if (answer.status === 304 && kept) {
+	if (answer.status === 304 && kept?.url.href === url.href) {
 		answer.drop();
 		const { card, signature, etag, lastModified } = kept;
 		return {

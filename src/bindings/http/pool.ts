@@ -23,6 +23,8 @@ export type KeptCard = FetchedCard | { readonly card: undefined; readonly freshU
 export interface HttpPool {
 	/** Connections under one trust are not used for calls under another. */
 	agentFor(url: URL, trust?: Trust): HttpAgent | HttpsAgent;
+	/** A number that tells one trust from another, 0 for none. */
+	numberOf(trust?: Trust): number;
 	/** Cards by where they were found; bounded. */
 	readonly cards: {
 		get(key: string): KeptCard | undefined;
@@ -77,6 +79,11 @@ export function createHttpPool(how: { readonly background?: boolean } = {}): Htt
 	const kept = new Map<string, KeptCard>();
 	return {
 		agentFor: (url, trust) => (url.protocol === "https:" ? secureFor(trust) : plain),
+		numberOf(trust) {
+			if (trust === undefined) return 0;
+			secureFor(trust);
+			return [...trusting.keys()].indexOf(trust) + 1;
+		},
 		cards: {
 			get: (key) => kept.get(key),
 			set(key, card) {
