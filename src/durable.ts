@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { Config } from "./config/keys.ts";
 import { claim } from "./lib/claim.ts";
 import type { Clock } from "./lib/clock.ts";
-import { safeName } from "./lib/files.ts";
+import { privateFolder, safeName } from "./lib/files.ts";
 import { newestFiles } from "./lib/folder.ts";
 import { attempt, type Log } from "./lib/log.ts";
 import { Segments } from "./lib/segments.ts";
@@ -128,8 +128,10 @@ export function createDurable(parts: {
 			let left: ReturnType<typeof move>;
 			try {
 				left = move(folder);
-				const lines = new Segments(folder, SEGMENT_BYTES);
+				await privateFolder(folder);
 				release = await claim(folder, clock, log);
+				// Not looked into before it is ours: whoever had it may have been writing.
+				const lines = new Segments(folder, SEGMENT_BYTES);
 				const journal = new Journal({ lines, clock, log });
 				tasks.adopt(journal);
 				current = { folder, journal, release };

@@ -12,7 +12,7 @@ import {
 	type Params,
 	type Results,
 } from "../protocol/operations.ts";
-import type { PushConfig, Webhooks } from "../protocol/push.ts";
+import type { Webhooks } from "../protocol/push.ts";
 import type { AgentCard } from "../protocol/types.ts";
 import type { TaskStore } from "../tasks/store.ts";
 import { cardOperation } from "./card.ts";
@@ -196,8 +196,8 @@ export function createAgent(parts: AgentParts): LocalAgent {
 		async recover() {
 			for (const log of tasks.all()) {
 				// Written by `PushConfigs` of an earlier process.
-				const known = Array.isArray(log.note) && push()?.all(log).length === 0;
-				if (known) push()?.restore(log, log.note as unknown as readonly PushConfig[]);
+				const { note } = log;
+				if (Array.isArray(note) && push()?.all(log).length === 0) push()?.restore(log, note);
 			}
 			await runs.recover(parts.limits.resumeTasks ?? false);
 		},

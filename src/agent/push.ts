@@ -4,6 +4,7 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Call } from "../protocol/agent.ts";
 import { A2AError } from "../protocol/errors.ts";
+import { isObject } from "../protocol/json.ts";
 import type { PushConfig, Webhooks } from "../protocol/push.ts";
 import { isTerminal } from "../protocol/task.ts";
 import type {
@@ -46,6 +47,22 @@ interface Kept {
 
 const invalid = (field: string, description: string): A2AError =>
 	new A2AError("InvalidParamsError", `${field}: ${description}`, { violations: [{ field, description }] });
+
+const isVisible = (text: unknown): boolean => typeof text === "string" && VISIBLE.test(text);
+
+/** Whether `value` is a configuration as `checked` gives it. Its address is checked at each delivery. */
+function isKept(value: unknown): value is PushConfig {
+	if (!isObject(value)) return false;
+	const { id, url, token, authentication, version, loopback } = value;
+	if (typeof id !== "string" || typeof url !== "string" || !URL.canParse(url)) return false;
+	if ((version !== "1.0" && version !== "0.3") || typeof loopback !== "boolean") return false;
+	if (token !== undefined && !isVisible(token)) return false;
+	if (authentication === undefined) return true;
+	if (!isObject(authentication)) return false;
+	const { scheme, credentials } = authentication;
+	if (typeof scheme !== "string" || !SCHEME.test(scheme)) return false;
+	return credentials === undefined || credentials === "" || isVisible(credentials);
+}
 
 /** As it may be read back: secrets never are. */
 function shown(log: TaskLog, { id, url, authentication }: PushConfig): TaskPushNotificationConfig {
@@ -138,9 +155,16 @@ export class PushConfigs {
 		return [...(this.#kept.get(log)?.values() ?? [])].map(({ config }) => config);
 	}
 
-	/** Takes up what `all` gave in an earlier process: receivers are told the task as it is now, and what follows. */
-	restore(log: TaskLog, configs: readonly PushConfig[]): void {
-		for (const config of configs) this.#add(log, config, false);
+	/**
+	 * Takes up what `all` gave in an earlier process: receivers are told the task as it is now, and what follows. What has
+	 * been changed on disk until it is no configuration is left out.
+	 */
+	restore(log: TaskLog, configs: readonly unknown[]): void {
+		const known = configs.filter(isKept).slice(0, MAX_PER_TASK);
+		if (known.length < configs.length) {
+			this.#parts.log.warn(`What was written down of webhooks of ${log.id} cannot be read; they are not told of it`);
+		}
+		for (const config of known) this.#add(log, config, false);
 	}
 
 	/** §3.1.7; one with the same id is replaced. Throws InvalidParamsError and TaskNotFoundError. */

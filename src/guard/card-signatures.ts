@@ -37,6 +37,8 @@ const HASH = { ES256: "sha256", ES384: "sha384", EdDSA: null, RS256: "sha256" } 
 const SIZE: { readonly [alg: string]: number } = { ES256: 64, ES384: 96, EdDSA: 64 };
 
 const MAX_SIGNATURES = 10;
+/** Trials of a key on a signature of one card: whoever serves the card may publish the keys, and each trial costs time. */
+const MAX_TRIALS = 60;
 const MAX_HEADER = 8 * 1024;
 
 const withCurveBytes = (key: CardKey["key"]) => ({ key, dsaEncoding: "ieee-p1363" }) as const;
@@ -102,7 +104,7 @@ function verifies(header: string, signature: Buffer, forms: SignedForms, { key, 
 	return [...new Set([forms.exact, forms.bare, forms.whole])].find(fits);
 }
 
-function judge(entry: unknown, forms: SignedForms, keys: readonly CardKey[]): Verdict {
+function judge(entry: unknown, forms: SignedForms, keys: readonly CardKey[], trials: { left: number }): Verdict {
 	const bad = (why: string): Verdict => ({ state: "bad", why });
 	if (!isObject(entry)) return bad("a signature is no object");
 	const header = headerIn(entry.protected);
@@ -123,6 +125,8 @@ function judge(entry: unknown, forms: SignedForms, keys: readonly CardKey[]): Ve
 	const signature = bytesIn(entry.signature, MAX_HEADER);
 	if (!signature) return bad("its signature is not base64url");
 	for (const key of usable) {
+		trials.left -= 1;
+		if (trials.left < 0) return bad("it has too many signatures for so many keys");
 		const payload = verifies(String(entry.protected), signature, forms, key);
 		if (payload !== undefined) return { state: "verified", alg: key.alg, kid: shown, card: JSON.parse(payload) };
 	}
@@ -147,7 +151,8 @@ export function verifyCard(text: string, keys: readonly CardKey[]): Verdict {
 	} catch (error) {
 		return { state: "bad", why: oneLine(error instanceof Error ? error.message : String(error)) };
 	}
-	const verdicts = entries.map((entry) => judge(entry, forms, keys));
+	const trials = { left: MAX_TRIALS };
+	const verdicts = entries.map((entry) => judge(entry, forms, keys, trials));
 	const of = (state: Verdict["state"]) => verdicts.find((each) => each.state === state);
 	return of("bad") ?? of("verified") ?? of("unverified") ?? { state: "unsigned" };
 }

@@ -24,8 +24,11 @@ import { Line, type Place } from "./segment-line.ts";
 
 export { Line, type Place };
 
-/** Nothing is read or written through a symbolic link (Windows has no such flag, and no such links by default). */
-const NO_LINK = constants.O_NOFOLLOW ?? 0;
+/**
+ * Nothing is read or written through a symbolic link, and a pipe in place of a file is no reason to wait (Windows has no
+ * such flags, and no such files by default).
+ */
+const NO_LINK = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const NAME = /^(\d{8})\.jsonl$/;
 const DAMAGED = "damaged.txt";
 /** How much of a rewrite is done at once: some milliseconds. */

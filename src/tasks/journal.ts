@@ -118,9 +118,9 @@ export class Journal {
 		return this.#pending.size + this.#dirty.size + this.#notes.size > 0 ? this.#turn : undefined;
 	}
 
-	/** Whether an ended task can be read back. */
-	holds(log: TaskLog): boolean {
-		return this.#places.has(log.id);
+	/** Bytes of an ended task; 0 for one that cannot be read back. */
+	sizeOf(log: TaskLog): number {
+		return (this.#places.get(log.id)?.length ?? -1) + 1;
 	}
 
 	/** An ended task. Throws when it cannot be read. */

@@ -15,6 +15,7 @@ import type { TaskEvent } from "../protocol/task.ts";
 import { contextId, type Json, TASK_STATES, type Task, type TaskState, taskId } from "../protocol/types.ts";
 import type { Kept, Opening, TaskLog } from "./log.ts";
 import type { Happened } from "./past.ts";
+import { isEvent, isTask } from "./shapes.ts";
 
 const KINDS = ["open", "event", "note", "whole", "drop"] as const;
 export type RecordKind = (typeof KINDS)[number];
@@ -89,7 +90,10 @@ function wrong(): never {
 	throw new Error("a line with a field that is missing or wrong");
 }
 const textIn = (value: unknown): string => (typeof value === "string" ? value : wrong());
-const numberIn = (value: unknown): number => (Number.isFinite(value) ? (value as number) : wrong());
+/** Beyond any time and count that is, and below what dates, tokens of pages and one more of it could not hold. */
+const MOST = 1e15;
+const numberIn = (value: unknown): number =>
+	Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST ? (value as number) : wrong();
 const stateIn = (value: unknown): TaskState => TASK_STATES.find((state) => state === value) ?? wrong();
 
 /** The head of an `open` or `whole` line; the task itself is not parsed. Throws for what cannot be one. */
@@ -103,7 +107,7 @@ export function headOf(line: Line, kind: "open" | "whole"): Head {
 	const opened = numberIn(said.opened);
 	const head: Head = {
 		opening: {
-			id: taskId(textIn(said[kind])),
+			id: taskId(textIn(said[kind]) || wrong()),
 			contextId: contextId(textIn(said.context)),
 			owner: textIn(said.owner),
 			label: textIn(said.label),
@@ -121,8 +125,8 @@ export function headOf(line: Line, kind: "open" | "whole"): Head {
 
 /** The task of a `whole` line. Throws when it is damaged. */
 export function taskIn(text: string): Task {
-	const { task } = JSON.parse(text) as { readonly task?: Task };
-	return task && typeof task === "object" ? task : wrong();
+	const whole = JSON.parse(text) as Readonly<Record<string, unknown>>;
+	return isTask(whole.task, whole) ? whole.task : wrong();
 }
 
 /** The value of a `note` line. Throws when it is damaged. */
@@ -130,8 +134,8 @@ export const noteIn = (text: string): Json => (JSON.parse(text) as { readonly va
 
 /** The event of an `event` line, and the touch that it was. Throws when it is damaged. */
 export function eventIn(text: string): Happened & { readonly touch?: number } {
-	const { n, what, touch } = JSON.parse(text) as { n?: unknown; what?: TaskEvent; touch?: unknown };
-	if (!what || typeof what !== "object") wrong();
+	const { n, what, touch } = JSON.parse(text) as { n?: unknown; what?: unknown; touch?: unknown };
+	if (!isEvent(what)) return wrong();
 	return { n: numberIn(n), event: what, ...(touch === undefined ? {} : { touch: numberIn(touch) }) };
 }
 

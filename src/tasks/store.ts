@@ -3,11 +3,12 @@ import type { Clock } from "../lib/clock.ts";
 import { type Log, nullLog } from "../lib/log.ts";
 import { A2AError } from "../protocol/errors.ts";
 import { isInterrupted, isTerminal } from "../protocol/task.ts";
-import type { Json, ListTasksRequest, ListTasksResponse, Message, TaskId } from "../protocol/types.ts";
+import type { Json, ListTasksRequest, ListTasksResponse, Message, Task, TaskId } from "../protocol/types.ts";
 import type { Journal } from "./journal.ts";
 import { listPage } from "./list.ts";
 import { type Opening, type Reader, TaskLog } from "./log.ts";
 import { Order } from "./order.ts";
+import { forget, newest, Residents, reading } from "./residents.ts";
 import { type SentLimits, SentMessages, slack } from "./sent.ts";
 
 /** A message that was sent again: one id, one content, no other task or context. Clients that reuse ids differ here. */
@@ -21,6 +22,8 @@ function isSame(sent: Message, again: Message): boolean {
 export interface StoreLimits {
 	/** Ended tasks held in memory. */
 	readonly maxFinished: number;
+	/** Characters of ended tasks held in memory. */
+	readonly maxCharacters?: number;
 	/** Ended tasks that can be asked for; those beyond `maxFinished` are read from the journal. */
 	readonly maxKept?: number;
 	/** Bytes of ended tasks in the journal. */
@@ -33,6 +36,8 @@ export interface StoreLimits {
 
 /** Ended tasks whose latest events are kept, for readers whose connection broke at the end. */
 const REJOINED = 64;
+/** Some hundred megabytes at most, whatever files came with the tasks. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 const FOR_EVER: SentLimits = { windowMs: Number.POSITIVE_INFINITY, size: 10_000 };
 
 export class TaskStore {
@@ -44,8 +49,7 @@ export class TaskStore {
 	/** By owner, oldest end first. */
 	readonly #finished = new Map<string, Set<TaskLog>>();
 	#ended = 0;
-	/** Ended tasks that are in memory, oldest end first. */
-	readonly #resident = new Set<TaskLog>();
+	readonly #resident = new Residents();
 	readonly #rejoined: TaskLog[] = [];
 	readonly #sent: SentMessages;
 	readonly #openers = new Set<(log: TaskLog) => void>();
@@ -86,7 +90,7 @@ export class TaskStore {
 			this.#touch(log, kept.touched);
 			for (const id of messages) this.#sent.add(log.owner, id, log.id, kept.changed);
 			if (isTerminal(log.state)) {
-				log.rest(() => journal.read(log));
+				log.rest(this.#reading(log, journal));
 				this.#end(log);
 			} else unfinished.push(log);
 		}
@@ -94,8 +98,10 @@ export class TaskStore {
 		const ended = this.all().filter((log) => isTerminal(log.state));
 		ended.sort((a, b) => a.changed - b.changed);
 		// Those that ended last are asked for most.
-		this.#recall(ended.slice(-this.#limits.maxFinished), journal);
-		for (const log of here) if (!journal.holds(log)) journal.carry(log);
+		const { maxFinished, maxCharacters = MAX_CHARACTERS } = this.#limits;
+		const weigh = (log: TaskLog): number => journal.sizeOf(log);
+		this.#recall(newest(ended, { count: maxFinished, weight: maxCharacters, weigh }), journal);
+		for (const log of here) if (journal.sizeOf(log) === 0) journal.carry(log);
 		for (const log of unfinished) this.#follow(log);
 		for (const finished of [...this.#finished.values()]) this.#age(finished);
 		this.#bound();
@@ -234,16 +240,27 @@ export class TaskStore {
 	/** Holds the limits, of counts with some slack: what has to go goes in batches. */
 	#bound(): void {
 		const { maxFinished, maxKept = maxFinished, maxBytes = Number.POSITIVE_INFINITY } = this.#limits;
-		const journal = this.#journal;
+		const { maxCharacters = MAX_CHARACTERS } = this.#limits;
+		const [journal, resident] = [this.#journal, this.#resident];
+		const drop = (log: TaskLog): void => this.drop(log);
 		const most = journal ? Math.max(maxKept, maxFinished) : maxFinished;
-		if (this.#ended > most + slack(most)) this.#forget(() => this.#ended > most);
-		if (!journal) return;
+		if (this.#ended > most + slack(most)) {
+			forget(this.#finished, { tooMany: () => this.#ended > most, weigh: () => 1, drop });
+		}
+		if (!journal) {
+			const weigh = (log: TaskLog): number => resident.weightOf(log);
+			forget(this.#finished, { tooMany: () => resident.weight > maxCharacters, weigh, drop });
+			return;
+		}
 		// What has just ended is written and counted later: the size is that of the turn before.
-		if (journal.bytes > maxBytes) this.#forget(() => journal.bytes > maxBytes);
-		if (this.#resident.size <= maxFinished + slack(maxFinished)) return;
+		if (journal.bytes > maxBytes) {
+			const weigh = (log: TaskLog): number => journal.sizeOf(log);
+			forget(this.#finished, { tooMany: () => journal.bytes > maxBytes, weigh, drop });
+		}
+		if (resident.size <= maxFinished + slack(maxFinished) && resident.weight <= maxCharacters) return;
 		journal.flush();
-		for (const log of this.#resident) {
-			if (this.#resident.size <= maxFinished) break;
+		for (const log of resident) {
+			if (resident.size <= maxFinished && resident.weight <= maxCharacters) break;
 			this.#rest(log, journal);
 		}
 	}
@@ -252,20 +269,20 @@ export class TaskStore {
 	#recall(ended: readonly TaskLog[], journal: Journal): void {
 		for (const log of ended) {
 			if (this.#resident.has(log)) continue;
-			try {
-				log.recall(journal.read(log));
-				this.#resident.add(log);
-			} catch (error) {
-				this.#log.warn(`Task ${log.id} cannot be read from the journal`, error);
-			}
+			log.recall(this.#reading(log, journal)());
+			this.#resident.add(log);
 		}
+	}
+
+	#reading(log: TaskLog, journal: Journal): () => Task {
+		return reading(log, () => journal.read(log), this.#log);
 	}
 
 	/** Out of memory with an ended task, or with the task where the journal does not have it. */
 	#rest(log: TaskLog, journal: Journal): void {
-		if (journal.holds(log)) {
+		if (journal.sizeOf(log) > 0) {
 			this.#resident.delete(log);
-			log.rest(() => journal.read(log));
+			log.rest(this.#reading(log, journal));
 		} else this.drop(log);
 	}
 
@@ -276,19 +293,6 @@ export class TaskStore {
 		for (const log of finished) {
 			if (log.changed >= before) return;
 			this.drop(log);
-		}
-	}
-
-	/** As long as there are too many: of the owner with most ended tasks, those that ended first. */
-	#forget(tooMany: () => boolean): void {
-		while (tooMany()) {
-			const [first, second] = [...this.#finished.values()].sort((a, b) => b.size - a.size);
-			if (!first) return;
-			const least = second?.size ?? 0;
-			for (const log of first) {
-				this.drop(log);
-				if (first.size < least || !tooMany()) break;
-			}
 		}
 	}
 }

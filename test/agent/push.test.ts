@@ -165,6 +165,39 @@ describe("push notification configurations", () => {
 		assert.deepEqual(kept.items().map(brief), ["task:INPUT_REQUIRED"]);
 		await later.close();
 	});
+
+	it("are taken up as far as they are what was written down, whatever else stands there", async () => {
+		const { inline, tasks, clock, pass } = pushing(asks);
+		await inline("x", { id: "c" });
+		const [log] = tasks.all();
+		assert.ok(log);
+		const good = { id: "good", url: URL, version: "1.0", loopback: true };
+		const wrong = [
+			null,
+			"x",
+			[],
+			{},
+			{ ...good, url: "x" },
+			{ ...good, id: 1 },
+			{ ...good, version: "2" },
+			{ ...good, loopback: "yes" },
+			{ ...good, token: "a\r\nb: c" },
+			{ ...good, authentication: "x" },
+			{ ...good, authentication: { scheme: "a b" } },
+			{ ...good, authentication: { scheme: "Bearer", credentials: "a\nb" } },
+		];
+		const said: string[] = [];
+		const kept = receiver();
+		const to = { warn: (text: string) => void said.push(text), info: () => undefined };
+		const later = new PushConfigs({ tasks, webhooks: kept.webhooks, clock, log: to });
+		const more = Array.from({ length: MAX_PER_TASK }, (_, n) => ({ ...good, id: `more-${n}` }));
+		later.restore(log, [...wrong, good, ...more]);
+		assert.equal(later.all(log).length, MAX_PER_TASK);
+		assert.equal(later.all(log)[0]?.id, "good");
+		assert.match(said.join(), /cannot be read/);
+		await pass(0);
+		await later.close();
+	});
 });
 
 describe("push notifications", () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { createSecureContext } from "node:tls";
 import { lifetimeOf } from "../../src/bindings/http/card-age.ts";
 import { connectHttp, type HttpTarget } from "../../src/bindings/http/client.ts";
 import { manualClock } from "../../src/lib/clock.ts";
-import type { Wire } from "../support/faulty-peer.ts";
+import type { FaultyPeer, Wire } from "../support/faulty-peer.ts";
 import { Bench, cardFor } from "./client-support.ts";
 import { until } from "./contract.ts";
 
@@ -93,6 +94,39 @@ describe("the cards that a client keeps", () => {
 		}
 	});
 
+	it("are not handed from one way of calling a peer to another that is trusted more, or less", async () => {
+		const peer = await served(() => ({}));
+		const trust = () => ({ secureContext: createSecureContext() });
+		const [one, other] = [trust(), trust()];
+		const ways: readonly Partial<HttpTarget>[] = [
+			{ verifySsl: false },
+			{ verifySsl: true },
+			{ trust: one },
+			{ trust: other },
+			{ token: "a" },
+			{ token: "b" },
+		];
+		for (const way of ways) assert.equal(await from(peer.url, way), "peer", Object.keys(way)[0]);
+		for (const way of ways) assert.equal(await from(peer.url, way), "cache");
+		assert.equal(peer.requests.length, ways.length);
+	});
+
+	it("are confirmed by the place that they came from, and by no other of the same origin", async () => {
+		let moved = false;
+		const peer: FaultyPeer = await bench.bare(({ url, headers }, wire) => {
+			if (!url.startsWith("/agent/")) return wire.send(headers["if-none-match"] === undefined ? 404 : 304, "");
+			return moved
+				? wire.send(404, "")
+				: wire.json(cardFor(peer.url), 200, { "cache-control": "no-cache", etag: '"t"' });
+		});
+		const url = `${peer.url}agent/`;
+		assert.equal((await bench.connect(url)).card()?.name, "peer");
+		moved = true;
+		assert.equal((await bench.connect(url)).card(), undefined);
+		const asked = peer.requests.map((request) => [request.url.startsWith("/agent/"), request.headers["if-none-match"]]);
+		assert.ok(asked.every(([isOwn, tag]) => isOwn || tag === undefined));
+	});
+
 	it("are asked for by their date where they have no tag", async () => {
 		const date = "Tue, 01 Dec 2026 00:00:00 GMT";
 		const peer = await served(() => ({ "cache-control": "no-cache", "last-modified": date }));
@@ -104,9 +138,10 @@ describe("the cards that a client keeps", () => {
 	it("stand in for a while when their server fails, and are asked for anew in good time", async () => {
 		const clock = manualClock();
 		let broken = false;
+		let fault = (wire: Wire): unknown => wire.send(503, "down");
 		const peer = await served(
 			() => ({ "cache-control": "max-age=10, stale-if-error=100" }),
-			(wire) => (broken ? wire.send(503, "down") : undefined),
+			(wire) => (broken ? fault(wire) : undefined),
 		);
 		const read = () => from(peer.url, { clock, retryAttempts: 3 });
 		assert.deepEqual([await read(), await read()], ["peer", "cache"]);
@@ -117,7 +152,13 @@ describe("the cards that a client keeps", () => {
 		await clock.advance(30_000);
 		assert.equal(await read(), "stale");
 		assert.equal(peer.requests.length, 3);
-		await clock.advance(70_000);
+		for (const failing of [(wire: Wire) => wire.send(408, ""), (wire: Wire) => wire.cut()]) {
+			fault = failing;
+			await clock.advance(30_000);
+			assert.equal(await read(), "stale");
+		}
+		fault = (wire) => wire.send(503, "down");
+		await clock.advance(10_000);
 		await assert.rejects(from(peer.url, { clock }), /HTTP 503/);
 		broken = false;
 		assert.equal(await read(), "peer");

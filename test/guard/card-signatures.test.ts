@@ -48,6 +48,20 @@ describe("guard/card-signatures", () => {
 	const verdict = (card: object, keys: readonly CardKey[] = known) => verifyCard(JSON.stringify(card), keys);
 	const withSignature = (signature: unknown) => ({ ...signed, signatures: [signature] });
 
+	it("tries no more keys than are ever needed: who serves the card may publish hundreds that do not fit", () => {
+		const stranger = pair("ed25519");
+		const many = Array.from({ length: 50 }, () => jwk(pair("ed25519").publicKey, { kid: "k" }));
+		const signature = handMade(stranger.privateKey, { alg: "EdDSA", kid: "k" }, null);
+		const card = { ...CARD, signatures: Array.from({ length: 10 }, () => signature) };
+		const found = verdict(card, readCardKeys({ keys: many }));
+		assert.deepEqual(found, { state: "bad", why: "the key k did not sign this card" });
+		const last = verdict({ ...card, signatures: [signature, ...card.signatures.slice(1)] }, [
+			...readCardKeys({ keys: many }),
+			...readCardKeys({ keys: many }),
+		]);
+		assert.deepEqual(last, { state: "bad", why: "it has too many signatures for so many keys" });
+	});
+
 	it("verifies what was signed with ES256 and EdDSA, whatever the order of members and the spaces between them", () => {
 		for (const { privateKey, publicKey } of [es256, pair("ed25519")]) {
 			const card = signCard(CARD, readCardSigner(pem(privateKey), { kid: "", jku: "" }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { link, lstat, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunEvent } from "../../src/agent/runner.ts";
 import { openStage, type RunnerHost, type Stage, type Told } from "../support/runner-client.ts";
@@ -150,9 +150,11 @@ describe("the content of a task in a real Pi", function () {
 		await writeFile(join(stage.cwd, "big.bin"), Buffer.alloc(100_001));
 		await symlink(join(stage.agentDir, "settings.json"), join(stage.cwd, "innocent.json"));
 		await symlink("/etc/hostname", join(stage.cwd, "hosts.txt"));
+		await link(join(stage.agentDir, "settings.json"), join(stage.cwd, "second.json"));
 		const cases: readonly (readonly [object, RegExp])[] = [
 			[{ path: join(stage.agentDir, "settings.json") }, /own settings are not given out/],
 			[{ path: "innocent.json" }, /own settings are not given out/],
+			[{ path: "second.json" }, /another name of a file in a folder whose files are not given out/],
 			[{ path: "hosts.txt" }, /Copy it into the workspace first/],
 			[{ path: "/etc/hostname" }, /Copy it into the workspace first/],
 			[{ path: ".." }, /Copy it into the workspace first/],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { PeerError } from "../../src/peers/reply.ts";
 import { serve } from "../bindings/http-support.ts";
@@ -67,6 +67,10 @@ describe("peers/files-out", () => {
 		const { send, peer, root, work } = await sender(files, { limits });
 		for (const name of ["settings.json", "auth.json"]) await writeFile(join(root, name), "{}");
 		await symlink(join(root, "auth.json"), join(work, "link.json"));
+		await link(join(root, "auth.json"), join(work, "hard.json"));
+		// Variables of a process are no text for a redactor: there are zeros between them.
+		const hasProc = await stat("/proc/self/environ").catch(() => undefined);
+		const made = hasProc ? [[["/proc/self/environ"], /environ: it has not the size that it says/] as const] : [];
 		for (const [paths, why] of [
 			[["a.txt", "none.txt"], /none\.txt: there is no such file\. Nothing was sent/],
 			[["."], /\.: it is not a file/],
@@ -80,6 +84,8 @@ describe("peers/files-out", () => {
 			[[`../${basename(root)}/auth.json`], /auth\.json: files of this agent's own/],
 			[["link.json"], /link\.json: files of this agent's own/],
 			[["a\0b"], /is no path of a file/],
+			[["hard.json"], /hard\.json: it is another name of a file/],
+			...made,
 		] as const)
 			await assert.rejects(send(paths), refusal(why), String(paths));
 		assert.equal(peer.received.length, 0);

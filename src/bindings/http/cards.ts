@@ -6,7 +6,7 @@ import type { FoundCard } from "../binding.ts";
 import { refusal } from "./answer.ts";
 import { lifetimeOf } from "./card-age.ts";
 import { BadSignature, publishedKeys, type TrustedCard, trustedCard } from "./card-trust.ts";
-import { type Answer, place } from "./exchange.ts";
+import { type Answer, place, TransportError } from "./exchange.ts";
 import { type Fetching, httpTaken } from "./fetch.ts";
 import { essence } from "./gate.ts";
 import { Limit, seconds } from "./limits.ts";
@@ -131,8 +131,29 @@ function unless(kept: FetchedCard | undefined, url: URL): Readonly<Record<string
 	};
 }
 
-/** One place. `undefined`: there is no card here. */
+/** `kept`, because its origin fails to give a newer one. */
+function stale(kept: FetchedCard, now: number): FetchedCard {
+	return { ...kept, freshUntil: Math.min(now + AGAIN_MS, kept.staleUntil), stale: true };
+}
+
+/** As `readCard`; a connection that breaks off in the middle costs nothing while there is something to stand in. */
 async function read(
+	url: URL,
+	request: CardRequest,
+	kept: FetchedCard | undefined,
+	signal: AbortSignal,
+): Promise<FetchedCard | undefined> {
+	try {
+		return await readCard(url, request, kept, signal);
+	} catch (error) {
+		const now = request.clock.now();
+		if (!(error instanceof TransportError) || !error.sent || !kept || kept.staleUntil <= now) throw error;
+		return stale(kept, now);
+	}
+}
+
+/** One place. `undefined`: there is no card here. */
+async function readCard(
 	url: URL,
 	request: CardRequest,
 	kept: FetchedCard | undefined,
@@ -159,9 +180,11 @@ async function read(
 		));
 	}
 	const now = clock.now();
-	if (answer.status >= 500 && standIn) {
+	// What it says of this one request says nothing of its card.
+	const isPassing = answer.status >= 500 || answer.status === 408 || answer.status === 429;
+	if (isPassing && standIn) {
 		answer.drop();
-		return { ...standIn, freshUntil: Math.min(now + AGAIN_MS, standIn.staleUntil), stale: true };
+		return stale(standIn, now);
 	}
 	const said = { url: answer.url, ...lifetimeOf(answer, now), lastModified: answer.headers["last-modified"] };
 	if (answer.status === 304 && kept?.url.href === url.href) {
