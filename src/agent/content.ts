@@ -1,5 +1,6 @@
 /** Whether the content of a message, and what its caller takes, is something that this agent can work with. */
 
+import { oneLine } from "../lib/text.ts";
 import { matches } from "../protocol/accepted.ts";
 import { A2AError } from "../protocol/errors.ts";
 import type { Message } from "../protocol/types.ts";
@@ -28,9 +29,13 @@ function checkMediaTypes(message: Message, modes: readonly string[]): void {
 		if (modes.some((mode) => matches(mode, mediaType))) continue;
 		const field = `message.parts[${index}]`;
 		const how = "send it as application/octet-stream, or as text";
-		throw new A2AError("ContentTypeNotSupportedError", `${field}: files of type ${mediaType} are not read; ${how}`, {
-			metadata: { field, mediaType },
-		});
+		throw new A2AError(
+			"ContentTypeNotSupportedError",
+			`${field}: files of type ${oneLine(mediaType, 80)} are not read; ${how}`,
+			{
+				metadata: { field, mediaType },
+			},
+		);
 	}
 }
 

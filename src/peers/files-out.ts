@@ -5,6 +5,7 @@ import { basename, join, resolve } from "node:path";
 import { redactFile } from "../guard/redact.ts";
 import { errorCode } from "../lib/errno.ts";
 import { fromHome } from "../lib/home.ts";
+import { keysByContent, keysByName } from "../lib/key-files.ts";
 import { mediaTypeOf } from "../lib/media-types.ts";
 import { isInside, readRegular, real } from "../lib/regular-file.ts";
 import { oneLine } from "../lib/text.ts";
@@ -70,9 +71,6 @@ const KEY_FOLDERS = [
 	".config/chromium",
 	"Library/Keychains",
 ];
-const KEY_NAMES =
-	/^(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|\.netrc|\.git-credentials|\.pgpass)$|\.(?:p12|pfx|jks|kdbx|keystore|ppk)$/i;
-const PRIVATE_KEY = /^\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
 
 /** Throws an error that names the file, unless it may be sent. Gives where it really is. */
 async function located(asked: string, wanted: FilesToSend, { cwd, agentDir }: SendFilesParts): Promise<string> {
@@ -93,7 +91,8 @@ async function located(asked: string, wanted: FilesToSend, { cwd, agentDir }: Se
 	const isPublic = path.endsWith(".pub");
 	const keeps = KEY_FOLDERS.find((folder) => isInside(path, join(home, folder)));
 	if (keeps && !isPublic) throw new Error(`${shown}: ~/${keeps} holds keys, so its files are not sent`);
-	if (KEY_NAMES.test(basename(path))) throw new Error(`${shown}: by its name it holds keys, so it is not sent`);
+	const named = keysByName(path);
+	if (named !== undefined) throw new Error(`${shown}: ${named}`);
 	return path;
 }
 
@@ -121,8 +120,8 @@ export async function readFiles(wanted: FilesToSend, parts: SendFilesParts): Pro
 		total += bytes.length;
 		if (total > maxTotalBytes)
 			throw new Error(`${shown}: with it the files have ${total} bytes, ${maxTotalBytes} are allowed together`);
-		if (PRIVATE_KEY.test(bytes.toString("latin1", 0, 200)))
-			throw new Error(`${shown}: it is a private key, so it is not sent`);
+		const held = keysByContent(bytes);
+		if (held !== undefined) throw new Error(`${shown}: ${held}`);
 		const filename = oneLine(basename(asked.replaceAll("\\", "/")) || basename(path), 200) || "file";
 		const part = { raw: bytes.toString("base64"), filename, mediaType: mediaTypeOf(filename) };
 		const safe = redactFile(part, parts.redact);

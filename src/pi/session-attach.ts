@@ -6,6 +6,7 @@ import { Type } from "@sinclair/typebox";
 import type { FileLimits } from "../agent/content.ts";
 import { errorCode } from "../lib/errno.ts";
 import { newId } from "../lib/ids.ts";
+import { keysByContent, keysByName } from "../lib/key-files.ts";
 import { cleanMediaType, mediaTypeOf } from "../lib/media-types.ts";
 import { isInside, readRegular, real } from "../lib/regular-file.ts";
 import { oneLine } from "../lib/text.ts";
@@ -74,6 +75,9 @@ export function attachTool(options: AttachOptions): ToolDefinition<typeof parame
 			const most = Math.min(limits.maxBytes, limits.maxTotalBytes - total);
 			const isOwn = isInside(path, await real(options.folder));
 			const bytes = await readRegular(path, asked, most, isOwn ? [] : [await real(options.agentDir)]);
+			// What came with the task, its sender has.
+			const keys = isOwn ? undefined : (keysByName(path) ?? keysByContent(bytes));
+			if (keys !== undefined) throw new Error(`${asked}: ${keys}.`);
 			count += 1;
 			total += bytes.length;
 			const part = { raw: bytes.toString("base64"), filename, mediaType };

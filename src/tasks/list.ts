@@ -3,8 +3,11 @@ import { A2AError } from "../protocol/errors.ts";
 import type { ListTasksRequest, ListTasksResponse, Task } from "../protocol/types.ts";
 import type { TaskLog } from "./log.ts";
 import type { Order } from "./order.ts";
+import { weightOf } from "./residents.ts";
 
 const PAGE = { least: 1, most: 100, usual: 50 } as const;
+/** A page that holds so much already ends early: its tasks may have files in them, and it is made in memory. */
+const MOST_CHARACTERS = 8 * 1024 * 1024;
 
 function invalid(field: string, description: string): A2AError {
 	return new A2AError("InvalidParamsError", `${field}: ${description}`, { violations: [{ field, description }] });
@@ -47,7 +50,7 @@ function readToken(text: string, now: number): Cursor {
 
 /**
  * One page of the tasks in `order`. A walk through pages shows the tasks of its beginning, each once, in the order of
- * its beginning. Throws InvalidParamsError for a bad size, token, time or history length.
+ * its beginning. A page may be shorter than asked for. Throws InvalidParamsError for a bad size, token, time or history length.
  */
 export function listPage(order: Order<TaskLog>, request: ListTasksRequest): ListTasksResponse {
 	const { contextId, status, statusTimestampAfter, includeArtifacts, historyLength } = request;
@@ -67,20 +70,22 @@ export function listPage(order: Order<TaskLog>, request: ListTasksRequest): List
 		(contextId === undefined || log.contextId === contextId) &&
 		(status === undefined || status === "TASK_STATE_UNSPECIFIED" || log.state === status) &&
 		log.changed >= after;
-	const page: { readonly item: TaskLog; readonly touched: number }[] = [];
+	const tasks: Task[] = [];
+	let last: { readonly touched: number } | undefined;
+	let weight = 0;
 	let more = false;
 	for (const entry of order.walk(cursor.moment, cursor.touched)) {
 		if (!matches(entry.item)) continue;
-		more = page.length === pageSize;
+		more = tasks.length === pageSize || weight > MOST_CHARACTERS;
 		if (more) break;
-		page.push(entry);
+		const { artifacts = [], ...rest } = recent(entry.item.task, historyLength);
+		const task = includeArtifacts ? { ...rest, artifacts } : rest;
+		weight += weightOf(task);
+		tasks.push(task);
+		last = entry;
 	}
-	const last = page.at(-1);
 	return {
-		tasks: page.map(({ item: log }) => {
-			const { artifacts = [], ...task } = recent(log.task, historyLength);
-			return includeArtifacts ? { ...task, artifacts } : task;
-		}),
+		tasks,
 		nextPageToken: last && more ? token({ moment: cursor.moment, touched: last.touched }) : "",
 		pageSize,
 		totalSize: filtered ? order.count(cursor.moment, matches) : order.size,

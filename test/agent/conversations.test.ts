@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { A2AError } from "../../src/protocol/errors.ts";
-import { bench, call, echo, message, replyOf, type Script, said, statusText } from "../support/scripted-runner.ts";
+import { bench, bob, call, echo, message, replyOf, type Script, said, statusText } from "../support/scripted-runner.ts";
 
 const named = (name: string) => (error: unknown) => error instanceof A2AError && error.name === name;
 
@@ -81,6 +81,18 @@ describe("a question of the agent", () => {
 		assert.equal(failed.status.state, "TASK_STATE_FAILED");
 		assert.match(statusText(failed), /Too many tasks wait/);
 		assert.equal((await get(second.id)).status.state, "TASK_STATE_INPUT_REQUIRED");
+	});
+
+	it("is given up for its size when what waits is too much to hold, of the caller who has most of it", async () => {
+		const { send, get } = bench(asks);
+		const small = await send("small");
+		const large = "x".repeat(14 * 1024 * 1024);
+		const ids: string[] = [];
+		for (let n = 0; n < 6; n++) ids.push((await send(large, { id: `m${n}` }, call(bob))).id);
+		const states = await Promise.all(ids.map(async (id) => (await get(id, call(bob))).status.state));
+		assert.equal(states[0], "TASK_STATE_FAILED");
+		assert.deepEqual(states.slice(-4), Array(4).fill("TASK_STATE_INPUT_REQUIRED"));
+		assert.equal((await get(small.id)).status.state, "TASK_STATE_INPUT_REQUIRED");
 	});
 
 	it("holds neither slot nor limit of the turn that asked", async () => {

@@ -113,8 +113,8 @@ describe("the cards that a client keeps", () => {
 
 	it("are confirmed by the place that they came from, and by no other of the same origin", async () => {
 		let moved = false;
-		const peer: FaultyPeer = await bench.bare(({ url, headers }, wire) => {
-			if (!url.startsWith("/agent/")) return wire.send(headers["if-none-match"] === undefined ? 404 : 304, "");
+		const peer: FaultyPeer = await bench.bare(({ path, headers }, wire) => {
+			if (!path.startsWith("/agent/")) return wire.send(headers["if-none-match"] === undefined ? 404 : 304, "");
 			return moved
 				? wire.send(404, "")
 				: wire.json(cardFor(peer.url), 200, { "cache-control": "no-cache", etag: '"t"' });
@@ -123,7 +123,7 @@ describe("the cards that a client keeps", () => {
 		assert.equal((await bench.connect(url)).card()?.name, "peer");
 		moved = true;
 		assert.equal((await bench.connect(url)).card(), undefined);
-		const asked = peer.requests.map((request) => [request.url.startsWith("/agent/"), request.headers["if-none-match"]]);
+		const asked = peer.requests.map((request) => [request.path.startsWith("/agent/"), request.headers["if-none-match"]]);
 		assert.ok(asked.every(([isOwn, tag]) => isOwn || tag === undefined));
 	});
 

@@ -150,11 +150,13 @@ describe("the content of a task in a real Pi", function () {
 		await writeFile(join(stage.cwd, "big.bin"), Buffer.alloc(100_001));
 		await symlink(join(stage.agentDir, "settings.json"), join(stage.cwd, "innocent.json"));
 		await symlink("/etc/hostname", join(stage.cwd, "hosts.txt"));
+		await writeFile(join(stage.cwd, ".env"), "PASSWORD=x");
 		await link(join(stage.agentDir, "settings.json"), join(stage.cwd, "second.json"));
 		const cases: readonly (readonly [object, RegExp])[] = [
 			[{ path: join(stage.agentDir, "settings.json") }, /own settings are not given out/],
 			[{ path: "innocent.json" }, /own settings are not given out/],
 			[{ path: "second.json" }, /another name of a file in a folder whose files are not given out/],
+			[{ path: ".env" }, /by its name it holds keys/],
 			[{ path: "hosts.txt" }, /Copy it into the workspace first/],
 			[{ path: "/etc/hostname" }, /Copy it into the workspace first/],
 			[{ path: ".." }, /Copy it into the workspace first/],

@@ -52,18 +52,18 @@ describe("peers/files-out", () => {
 	it("takes secrets out of text files and says so; what is no text goes as it is", async () => {
 		const token = ["ghp", "1234567890abcdefghijklmnopqrstuvwxyz"].join("_");
 		const binary = Buffer.concat([Buffer.from([0, 255]), Buffer.from(token)]);
-		const { send, parts } = await sender({ ".env": `TOKEN=${token}\nB=${token}\n`, "x.bin": binary });
-		const reply = await send([".env", "x.bin"]);
+		const { send, parts } = await sender({ "run.sh": `TOKEN=${token}\nB=${token}\n`, "x.bin": binary });
+		const reply = await send(["run.sh", "x.bin"]);
 		assert.doesNotMatch(Buffer.from(parts()[1].raw, "base64").toString(), /ghp_/);
 		assert.ok(Buffer.from(parts()[2].raw, "base64").equals(binary));
-		assert.deepEqual(reply.notes, ["2 secrets were taken out of .env before it was sent."]);
+		assert.deepEqual(reply.notes, ["2 secrets were taken out of run.sh before it was sent."]);
 	});
 
 	it("sends nothing when one file cannot go, and names that one", async () => {
 		const limits = { maxBytes: 100, maxTotalBytes: 150, maxCount: 3 };
 		const key = ["-----BEGIN OPENSSH PRIVATE", "KEY-----\nabc\n"].join(" ");
 		const small = { "a.txt": "a", "b.txt": "b", "c.txt": "c", "d.txt": "d", "big.bin": Buffer.alloc(101) };
-		const files = { ...small, "h1.bin": Buffer.alloc(90), "h2.bin": Buffer.alloc(90), key, id_rsa: "x" };
+		const files = { ...small, "h1.bin": Buffer.alloc(90), "h2.bin": Buffer.alloc(90), key, id_rsa: "x", ".env": "A=b" };
 		const { send, peer, root, work } = await sender(files, { limits });
 		for (const name of ["settings.json", "auth.json"]) await writeFile(join(root, name), "{}");
 		await symlink(join(root, "auth.json"), join(work, "link.json"));
@@ -79,6 +79,7 @@ describe("peers/files-out", () => {
 			[["h1.bin", "h2.bin"], /h2\.bin: with it the files have 180 bytes, 150 are allowed/],
 			[["a.txt", "b.txt", "c.txt", "d.txt"], /4 files are too many, 3 may go/],
 			[["key"], /key: it is a private key/],
+			[[".env"], /\.env: by its name it holds keys/],
 			[["id_rsa"], /id_rsa: by its name it holds keys/],
 			[[join(root, "settings.json")], /settings\.json: files of this agent's own/],
 			[[`../${basename(root)}/auth.json`], /auth\.json: files of this agent's own/],

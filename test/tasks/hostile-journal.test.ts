@@ -129,6 +129,28 @@ describe("ended tasks", () => {
 		rig.end();
 	});
 
+	it("that are large come in short pages, each of them once", () => {
+		const rig = journalRig();
+		const life = rig.live();
+		for (let n = 0; n < 12; n++) life.done(`t${n}`, { reply: "x".repeat(3_000_000) });
+		const seen: string[] = [];
+		let pages = 0;
+		let pageToken: string | undefined;
+		do {
+			const page = life.tasks.list("alice", { pageToken: pageToken ?? "", includeArtifacts: true });
+			assert.ok(JSON.stringify(page).length < 12_000_000);
+			seen.push(...page.tasks.map(({ id }) => id));
+			pageToken = page.nextPageToken;
+			pages += 1;
+		} while (pageToken);
+		assert.deepEqual(
+			seen,
+			Array.from({ length: 12 }, (_, n) => `t${11 - n}`),
+		);
+		assert.equal(pages, 4);
+		rig.end();
+	});
+
 	for (const where of ["without a journal", "with one"]) {
 		it(`take a bounded room in memory, whatever came with them, ${where}`, async () => {
 			const rig = journalRig();
