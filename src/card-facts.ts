@@ -3,10 +3,10 @@ import type { Listening } from "./bindings/http/listen.ts";
 import type { HttpRequest } from "./bindings/http/request.ts";
 import { REST_BASE } from "./bindings/http/rest.ts";
 import type { Config } from "./config/keys.ts";
-import type { Host } from "./host.ts";
+import type { Host, HostFacts } from "./host.ts";
 import { BYTES, MEDIA_TYPES } from "./lib/media-types.ts";
 import { buildCard, SAFE_RETRY_EXTENSION } from "./protocol/card.ts";
-import type { AgentCard } from "./protocol/types.ts";
+import type { AgentCard, AgentExtension } from "./protocol/types.ts";
 import { VERSION } from "./version.ts";
 
 /** Identifies what the extended card says of the session (§4.6). */
@@ -44,20 +44,26 @@ export function addressFor(
 	return listening?.url ?? "";
 }
 
+/** The extensions that the card declares (§4.6), for those who need no more of it. */
+export function declaredExtensions({ extensions = [] }: Pick<HostFacts, "extensions">): readonly AgentExtension[] {
+	return [SAFE_RETRY_EXTENSION, ...extensions];
+}
+
 /** The card under a URL; none yet: an empty one. */
 export function cardOf(config: Config, host: Host, url: string): AgentCard {
+	const facts = host.describe();
 	return buildCard({
 		name: config.agentName,
 		description: DESCRIPTION,
 		version: VERSION,
 		url,
 		...(url === "" ? {} : { restUrl: `${url.replace(/\/$/, "")}${REST_BASE}` }),
-		skills: config.skills.length > 0 ? config.skills : host.describe().skills,
+		skills: config.skills.length > 0 ? config.skills : facts.skills,
 		auth: needsToken(config),
 		streaming: true,
 		push: config.pushEnabled,
 		extended: isEnriched(config),
-		extensions: [SAFE_RETRY_EXTENSION, ...(host.describe().extensions ?? [])],
+		extensions: declaredExtensions(facts),
 		v03: true,
 		inputModes: INPUT_MODES,
 		outputModes: OUTPUT_MODES,

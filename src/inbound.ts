@@ -13,7 +13,16 @@ import { bindHost, type Listening, listen } from "./bindings/http/listen.ts";
 import type { HttpRequest } from "./bindings/http/request.ts";
 import { loadServerTls } from "./bindings/http/tls.ts";
 import { createWebhooks } from "./bindings/http/webhook.ts";
-import { addressFor, cardOf, extendedCard, INPUT_MODES, isEnriched, needsToken, OUTPUT_MODES } from "./card-facts.ts";
+import {
+	addressFor,
+	cardOf,
+	declaredExtensions,
+	extendedCard,
+	INPUT_MODES,
+	isEnriched,
+	needsToken,
+	OUTPUT_MODES,
+} from "./card-facts.ts";
 import type { Config } from "./config/keys.ts";
 import type { Durable } from "./durable.ts";
 import type { Served } from "./gateways.ts";
@@ -151,6 +160,7 @@ export function createInbound(parts: InboundParts): Inbound {
 			agent: entered,
 			identify,
 			card: (request) => publicCards(card(config, request)),
+			extensions: () => declaredExtensions(host.describe()),
 			gate: {
 				hosts: () => allowedHosts(listening?.host ?? "127.0.0.1", config.publicUrl, hasToken),
 				authRequired: hasToken,

@@ -25,11 +25,10 @@ export default function a2a(pi: ExtensionAPI): void {
 	}
 
 	registerTools(pi, async (...call) => (await ready()).tool(...call));
-	registerCommands(
-		pi,
-		async (...call) => (await ready()).command(...call),
-		async () => (await ready()).peers(),
-	);
+	registerCommands(pi, async (...call) => (await ready()).command(...call), {
+		peers: async () => (await ready()).peers(),
+		contexts: async () => (await ready()).contexts(),
+	});
 	registerTranscript(pi);
 	// Handlers are awaited by the host: the start goes on behind its back, the end does not.
 	pi.on("session_start", (_event, ctx) => {

@@ -8,6 +8,8 @@ const INVISIBLE =
 	/[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 const SPACE = /[\s\u0085]+/g;
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/g;
+// What is not on a clean line of ASCII: most names and short texts have none of it.
+const UNTIDY = /[^ -~]|^ | $| {2}/;
 
 /** `text`, at most `max` UTF-16 units long; the last one is `…` when something was cut. No pair is cut in two. */
 export function clip(text: string, max: number): string {
@@ -21,6 +23,7 @@ export function clip(text: string, max: number): string {
  * one space, clipped to `max` UTF-16 units.
  */
 export function oneLine(text: string, max = 200): string {
+	if (text.length <= max && !UNTIDY.test(text)) return text;
 	// What will be cut is not looked at: a megabyte of text costs as little as a line.
 	const head = text.length > max * 8 + 1000 ? text.slice(0, max * 8 + 1000) : text;
 	const clean = head.replace(ANSI, "").replace(INVISIBLE, "").replace(SPACE, " ").replace(CONTROL, "").trim();

@@ -2,7 +2,9 @@
 import type { App } from "../app.ts";
 import type { Clock } from "../lib/clock.ts";
 import { plain } from "../lib/text.ts";
+import { board } from "./command-board.ts";
 import { config } from "./command-config.ts";
+import { doctor } from "./command-doctor.ts";
 import { agents, discover, mail, peers } from "./command-lists.ts";
 import { broadcast, send } from "./command-send.ts";
 import { server, status } from "./command-server.ts";
@@ -25,6 +27,7 @@ export interface CommandSetting {
 }
 
 const RUNS: { readonly [K in CommandName]: (args: string, setting: CommandSetting) => void | Promise<void> } = {
+	a2a: board,
 	"a2a-discover": discover,
 	"a2a-agents": agents,
 	"a2a-send": send,
@@ -34,6 +37,7 @@ const RUNS: { readonly [K in CommandName]: (args: string, setting: CommandSettin
 	"a2a-config": config,
 	"a2a-server": server,
 	"a2a-peers": peers,
+	"a2a-doctor": doctor,
 	"a2a-help": (_args, setting) => setting.say(helpText()),
 };
 

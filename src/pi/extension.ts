@@ -3,11 +3,13 @@
  * they are first needed.
  */
 import type { ExtensionAPI, ExtensionContext, ToolDefinition } from "@mariozechner/pi-coding-agent";
+import type { App } from "../app.ts";
 import { keptAlive } from "../lib/alive.ts";
 import { systemClock } from "../lib/clock.ts";
 import { attempt } from "../lib/log.ts";
+import { oneLine } from "../lib/text.ts";
 import type { Peer } from "../peers/peer.ts";
-import type { RunCommand } from "./commands.ts";
+import type { Offer, RunCommand } from "./commands.ts";
 import { createLife, type Life } from "./life.ts";
 import { type RunTool, type ToolName, toolDefinitions } from "./tools.ts";
 
@@ -20,10 +22,12 @@ export interface Extension {
 	readonly command: RunCommand;
 	/** For completions: soon, or none. */
 	peers(): Promise<readonly Peer[]>;
+	/** The conversations with peers, newest first, for completions as well. */
+	contexts(): Promise<readonly Offer[]>;
 }
 
 /** Completions are for someone who is typing. */
-const PEERS_MS = 400;
+const OFFERS_MS = 400;
 /** What a task of a peer may use as well: it may pass work on, but not read what this host said to others. */
 const PASSED_ON: readonly ToolName[] = ["a2a_call", "a2a_status", "a2a_discover", "a2a_orchestrate", "a2a_peers"];
 
@@ -52,6 +56,14 @@ export function createExtension(pi: ExtensionAPI): Extension {
 					...{ hops, trace, cwd, within, dispatches },
 				});
 			});
+
+	/** A list for someone who is typing: what is not there in a moment is not offered. */
+	async function soon<T>(what: string, list: (app: App) => Promise<readonly T[]>): Promise<readonly T[]> {
+		const { app, log } = alive();
+		const late = systemClock.sleep(OFFERS_MS).then((): readonly T[] => []);
+		const found = attempt(what, async () => list(await app()), log);
+		return (await Promise.race([found, late])) ?? [];
+	}
 
 	return {
 		start(ctx) {
@@ -83,11 +95,14 @@ export function createExtension(pi: ExtensionAPI): Extension {
 				const [{ runCommand }, app] = await Promise.all([import("./command-run.ts"), session.app()]);
 				await runCommand(name, args, session.forCommands(app));
 			}),
-		async peers() {
-			const { app, log } = alive();
-			const late = systemClock.sleep(PEERS_MS).then((): readonly Peer[] => []);
-			const found = attempt("list the peers", async () => (await app()).outbound.peers(), log);
-			return (await Promise.race([found, late])) ?? [];
-		},
+		peers: () => soon("list the peers", ({ outbound }) => outbound.peers()),
+		contexts: () =>
+			soon("list the conversations", async ({ outbound }) => {
+				const { conversations } = await outbound.list();
+				return conversations.map(({ contextId, peers, text }) => ({
+					name: contextId,
+					description: oneLine(`${peers.join(", ")}: ${text}`, 60),
+				}));
+			}),
 	};
 }

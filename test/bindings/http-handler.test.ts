@@ -49,6 +49,15 @@ describe("the handler, called with what came down a gateway's channel", () => {
 		return { agent, ask, log };
 	};
 
+	it("makes no card for a call where the extensions that it declares are known", async () => {
+		const uri = "https://example.com/must";
+		const card = () => assert.fail("a card was made");
+		const { ask } = setUp({ card, extensions: () => [{ uri, required: true }] });
+		assert.match(String((await ask("POST", "/")).body), /-32008/);
+		const reply = await ask("POST", "/", { "a2a-extensions": uri });
+		assert.deepEqual([reply.status, reply.headers["a2a-extensions"]], [200, uri]);
+	});
+
 	it("serves it as that gateway's caller, whatever its headers claim", async () => {
 		const { agent, ask } = setUp();
 		const headers = {

@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { firstWord, flag, unquoted } from "../../src/pi/command-args.ts";
 import { COMMANDS, completions, helpText, UsageError, usage } from "../../src/pi/commands.ts";
 
-const peers = async () => [{ name: "worker", description: "in /srv" }, { name: "web" }, { name: "http://x" }];
+const peers = {
+	peers: async () => [{ name: "worker", description: "in /srv" }, { name: "web" }, { name: "http://x" }],
+	contexts: async () => [{ name: "ctx-1", description: "worker: hi" }, { name: "ctx-2" }],
+};
 
 describe("pi/commands", () => {
-	it("has the ten commands in the forms that are documented", () => {
+	it("has the commands in the forms that are documented", () => {
 		assert.deepEqual((Object.keys(COMMANDS) as (keyof typeof COMMANDS)[]).map(usage), [
+			"/a2a",
 			"/a2a-discover <url>",
 			"/a2a-agents",
 			"/a2a-send <agent> <msg>",
@@ -16,14 +20,15 @@ describe("pi/commands", () => {
 			"/a2a-config [show]",
 			"/a2a-server start|stop|status",
 			"/a2a-peers",
+			"/a2a-doctor",
 			"/a2a-help",
 		]);
 	});
 
 	it("helps with one line per command", () => {
 		const lines = helpText().split("\n");
-		assert.equal(lines.length, 10);
-		assert.match(lines[2] ?? "", /^\/a2a-send <agent> <msg> +Send a task to a peer; --file path sends a file along$/);
+		assert.equal(lines.length, 12);
+		assert.match(lines[3] ?? "", /^\/a2a-send <agent> <msg> +Send a task to a peer; --file path sends a file along$/);
 	});
 
 	it("shows the usage with a usage error", () => {
@@ -31,6 +36,17 @@ describe("pi/commands", () => {
 			new UsageError("a2a-server", "Say what to do.").message,
 			"Say what to do.\nUsage: /a2a-server start|stop|status",
 		);
+	});
+
+	it("completes the conversation to go on with, and each of the peers of a broadcast", async () => {
+		assert.deepEqual(await completions("a2a-send", "worker --context ctx-1", peers), [
+			{ value: "worker --context ctx-1 ", label: "ctx-1", description: "worker: hi" },
+		]);
+		assert.equal((await completions("a2a-send", "worker --context ", peers))?.length, 2);
+		const both = await completions("a2a-broadcast", "say hi --agents worker,w", peers);
+		assert.deepEqual(both, [{ value: "say hi --agents worker,web", label: "web" }]);
+		assert.equal(await completions("a2a-broadcast", "say hi --agents worker,web", peers), null);
+		assert.equal(await completions("a2a-broadcast", "say", peers), null);
 	});
 
 	it("completes peers and sub-commands, and only the first word", async () => {

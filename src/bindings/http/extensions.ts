@@ -1,6 +1,6 @@
 /** Extensions of a request (§3.2.6, §4.6): those asked for, against those that our card declares. */
 import { A2AError } from "../../protocol/errors.ts";
-import type { AgentCard } from "../../protocol/types.ts";
+import type { AgentExtension } from "../../protocol/types.ts";
 import { type ProtocolVersion, readExtensions } from "../../protocol/version.ts";
 
 const HEADER = "a2a-extensions";
@@ -23,10 +23,12 @@ export function extensionHeaders(uris: readonly string[], version: ProtocolVersi
 	return { [HEADER]: list, ...(version === "0.3" ? { [OLD_HEADER]: list } : {}) };
 }
 
-/** What comes of a request with these headers. The reply names what is active as the request did. */
-export function negotiate(card: AgentCard, headers: Readonly<Record<string, string | undefined>>): Negotiated {
+/** What comes of a request with these headers where these are `declared`. The reply names the active as it did. */
+export function negotiate(
+	declared: readonly AgentExtension[],
+	headers: Readonly<Record<string, string | undefined>>,
+): Negotiated {
 	const { [HEADER]: header, [OLD_HEADER]: old } = headers;
-	const declared = card.capabilities.extensions ?? [];
 	const asked = readExtensions([header, old].filter(Boolean).join(","));
 	const known = new Set(declared.map(({ uri }) => uri));
 	const active = asked.filter((uri) => known.has(uri));

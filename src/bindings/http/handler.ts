@@ -8,7 +8,7 @@ import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Agent, Caller } from "../../protocol/agent.ts";
 import { A2AError, asA2AError } from "../../protocol/errors.ts";
-import type { AgentCard } from "../../protocol/types.ts";
+import type { AgentCard, AgentExtension } from "../../protocol/types.ts";
 import { negotiate } from "./extensions.ts";
 import { bearerToken, checkMediaType, checkSource, type GateOptions, utf8 } from "./gate.ts";
 import type { Hooks } from "./hooks.ts";
@@ -30,6 +30,8 @@ export interface HandlerParts {
 	readonly identify: (credential: Credential) => Caller;
 	/** The public card, as seen from where the request came in. */
 	readonly card: (request: HttpRequest) => AgentCard;
+	/** The extensions that it declares, where they can be had without making a card; else the card is asked. */
+	readonly extensions?: () => readonly AgentExtension[];
 	readonly gate: GateOptions;
 	/** Whether a call about this task of the caller's, by an old name and without a version, means 0.3. */
 	readonly isV03: (caller: Caller, taskId: string) => boolean;
@@ -134,11 +136,15 @@ async function call(parts: HandlerParts, request: HttpRequest, caller: Caller | 
 			caller,
 			request,
 			version: versionOf(request),
-			extensions: negotiate(parts.card(request), request.headers),
+			extensions: negotiate(declared(parts, request), request.headers),
 			...lastSeen(request.headers),
 			...traced(request.headers),
 		},
 	);
+}
+
+function declared(parts: HandlerParts, request: HttpRequest): readonly AgentExtension[] {
+	return parts.extensions?.() ?? parts.card(request).capabilities.extensions ?? [];
 }
 
 function tell({ refused }: HandlerParts, { remoteAddress }: HttpRequest, error: unknown): void {
@@ -154,7 +160,7 @@ function callRest(parts: HandlerParts, request: HttpRequest, path: string): Prom
 			path,
 			caller: () => parts.identify(credentialOf(request)),
 			version: versionOf(request),
-			extensions: negotiate(parts.card(request), request.headers),
+			extensions: negotiate(declared(parts, request), request.headers),
 		},
 	);
 }
