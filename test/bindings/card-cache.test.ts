@@ -123,7 +123,10 @@ describe("the cards that a client keeps", () => {
 		assert.equal((await bench.connect(url)).card()?.name, "peer");
 		moved = true;
 		assert.equal((await bench.connect(url)).card(), undefined);
-		const asked = peer.requests.map((request) => [request.path.startsWith("/agent/"), request.headers["if-none-match"]]);
+		const asked = peer.requests.map((request) => [
+			request.path.startsWith("/agent/"),
+			request.headers["if-none-match"],
+		]);
 		assert.ok(asked.every(([isOwn, tag]) => isOwn || tag === undefined));
 	});
 
