@@ -2,22 +2,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Task } from "../../src/protocol/types.ts";
+import { freePort } from "../support/free-port.ts";
 
 const SUT = fileURLToPath(new URL("../../bench/sut.ts", import.meta.url));
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const address = server.address();
-	await new Promise((resolve) => server.close(resolve));
-	assert.ok(address && typeof address === "object");
-	return address.port;
-}
 
 describe("the server after a kill", function () {
 	this.timeout(120_000);

@@ -1,25 +1,16 @@
 /** Stopping the server, quitting and starting a session anew, each with tasks at work. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Task } from "../../src/protocol/types.ts";
 import { ask, type ExtensionStage, openExtensionStage, type Place, until } from "../support/extension-stage.ts";
+import { freePort } from "../support/free-port.ts";
 import type { PiRpc } from "../support/pi-host.ts";
 import { hasTmux } from "../support/pi-tui.ts";
 
 /** From the order to stop until everybody who waits has been told and all is written down. */
 const STOP_MS = 1_000;
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const address = server.address();
-	await new Promise((resolve) => server.close(resolve));
-	assert.ok(address && typeof address === "object");
-	return address.port;
-}
 
 const isAlive = (pid: number): boolean => {
 	try {
