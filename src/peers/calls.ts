@@ -128,7 +128,7 @@ export function createCalls(parts: CallsParts): Calls {
 			if (message.trim() === "") {
 				throw new PeerError("The message is empty. Say what the peer shall do.", { peer: oneLine(agent, 120) });
 			}
-			const peer = await directory.resolve(agent);
+			const peer = await directory.resolve(agent, true);
 			const context = options.contextId?.trim() ? contextId(options.contextId.trim()) : newContextId();
 			const along = await alongside(options, peer);
 			const record = recorder({ ...parts, peer, context, message, files: along.files });
@@ -174,7 +174,8 @@ export function createCalls(parts: CallsParts): Calls {
 				};
 				return recorded(record, () => notified(webhook, ask));
 			};
-			return owned(options.signal, (signal) => orKept(signal, () => sent(signal)));
+			const reply = await owned(options.signal, (signal) => orKept(signal, () => sent(signal)));
+			return peer.chosen === undefined ? reply : { ...reply, notes: [peer.chosen, ...reply.notes] };
 		},
 
 		deliver: createDeliver({

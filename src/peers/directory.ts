@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import { attempt, type Log, nullLog } from "../lib/log.ts";
 import { oneLine } from "../lib/text.ts";
 import { addressKey, readUrl } from "./address.ts";
+import { isCapable } from "./capability.ts";
 import { folded, named, nearNames } from "./names.ts";
 import type { Peer, Source, SourceName } from "./peer.ts";
 import { PeerError } from "./reply.ts";
@@ -12,9 +13,10 @@ export interface Directory {
 	list(): Promise<readonly Peer[]>;
 	/**
 	 * The peer of that name (as shown; case does not matter where it is unique) or at that http(s) URL. Throws a
-	 * `PeerError` that gives near names.
+	 * `PeerError` that gives near names. `byAbility`: where nobody has that name, the first peer that has it as a capability,
+	 * with the reason in `chosen`; one that was only heard of on the network is not chosen.
 	 */
-	resolve(nameOrUrl: string): Promise<Peer>;
+	resolve(nameOrUrl: string, byAbility?: boolean): Promise<Peer>;
 	/** Closes the sources. May be called twice. */
 	close(): Promise<void>;
 }
@@ -51,14 +53,17 @@ export function createDirectory(sources: readonly Source[], options: DirectoryOp
 		async list() {
 			return (await all()).filter((peer) => !isSelf(peer));
 		},
-		async resolve(nameOrUrl) {
+		async resolve(nameOrUrl, byAbility = false) {
 			const wanted = nameOrUrl.trim();
 			const peers = await all();
 			const peer = byName(peers, wanted) ?? byUrl(peers, wanted);
 			if (peer) return peer;
+			const others = peers.filter((each) => !isSelf(each));
+			const able = byAbility ? byCapability(others, wanted) : undefined;
+			if (able) return able;
 			throw unknown(
 				wanted,
-				peers.filter((each) => !isSelf(each)).map((each) => each.name),
+				others.map((each) => each.name),
 			);
 		},
 		async close() {
@@ -126,6 +131,16 @@ function byUrl(peers: readonly Peer[], wanted: string): Peer | undefined {
 	const key = addressKey(address);
 	const known = peers.find((peer) => addressKey(peer.address) === key);
 	return known ?? { name: url.href, source: "url", address, capabilities: [] };
+}
+
+/** The best known peer that has what was asked for as a capability, a skill or a tool. */
+function byCapability(peers: readonly Peer[], wanted: string): Peer | undefined {
+	const able = peers.filter((peer) => peer.source !== "mdns" && isCapable(peer, wanted));
+	const [peer] = able;
+	if (!peer) return undefined;
+	const among = able.length > 1 ? `, the first of ${able.length}` : "";
+	const chosen = `There is no peer named "${oneLine(wanted, 80)}"; ${peer.name} was chosen because it has that capability${among}.`;
+	return { ...peer, chosen };
 }
 
 function unknown(wanted: string, names: readonly string[]): PeerError {

@@ -41,6 +41,8 @@ export interface Peer {
 	readonly card?: CardSettings;
 	/** Files of certificates that the operator wrote down for this peer. */
 	readonly tls?: TlsFiles;
+	/** It was not asked for by its name: why it was chosen, in a sentence. */
+	readonly chosen?: string;
 }
 
 /** A place to find peers. `list` never throws for one bad entry; it leaves it out and says so in the log. */

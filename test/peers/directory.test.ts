@@ -155,6 +155,26 @@ describe("peers/directory", () => {
 		await assert.rejects(createDirectory([]).resolve("x"), refusal(/No peers are known/));
 	});
 
+	it("finds a peer by what it can do, where nobody has the name, and says which and why", async () => {
+		const able = { capabilities: ["Web Search"] };
+		const sources = [
+			source("mdns", { name: "stranger", address: at("http://10.0.0.9:1/"), ...able }),
+			source(
+				"local",
+				{ name: "one", address: at("http://127.0.0.1:1/"), ...able },
+				{ name: "two", address: at("http://127.0.0.1:2/"), ...able },
+			),
+		];
+		const directory = createDirectory(sources);
+		const found = await directory.resolve("web_search", true);
+		assert.equal(found.name, "one");
+		assert.match(found.chosen ?? "", /no peer named "web_search"; one was chosen .* the first of 2\.$/);
+		assert.equal((await directory.resolve("two", true)).chosen, undefined);
+		await assert.rejects(directory.resolve("web_search"), refusal(/no peer named/));
+		await assert.rejects(directory.resolve("cooking", true), refusal(/no peer named/));
+		await assert.rejects(createDirectory(sources.slice(0, 1)).resolve("web_search", true), refusal(/no peer named/));
+	});
+
 	it("takes a plain URL, and knows the peer that lives there", async () => {
 		const directory = createDirectory([
 			source("config", { name: "worker", address: at("http://127.0.0.1:9000/a2a"), token: "t" }),

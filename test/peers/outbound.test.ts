@@ -39,6 +39,17 @@ describe("peers/outbound", () => {
 		assert.equal(peer.received[0]?.headers["x-a2a-identity"], "pi-a");
 	});
 
+	it("calls who can do it, where nobody has the name, and says who that is and why", async () => {
+		const peer = await quick("found it");
+		const { outbound } = await bench.rig({ config: { worker: { url: peer.url, capabilities: ["research"] } } });
+		const reply = await outbound.call("Research", "find it", options());
+		assert.deepEqual([reply.peer, reply.text], ["worker", "found it"]);
+		assert.match(
+			reply.notes.join(),
+			/There is no peer named "Research"; worker was chosen because it has that capability/,
+		);
+	});
+
 	it("calls a plain URL, with a limit of its own", async () => {
 		const peer = await bench.peer({ answers: { SendMessage: silence } });
 		const { outbound } = await bench.rig();
